@@ -22,23 +22,6 @@ ATTRIBUTES = f'attributes #0 = {{ {FUNCTION} "prefer-vector-width"="512" }}'
 Progress = Callable[[int, int], None]
 
 
-def emit_module(
-    typed_kernels: Sequence[TypedKernel],
-    numerics: Numerics,
-    abilities: Abilities = NO_ABILITIES,
-    registers: Registers = REGISTERS,
-    progress: Progress = lambda done, total: None,
-) -> str:
-    """The LLVM IR of kernels with distinct names; `abilities` and `registers`: of the machine.
-
-    Each becomes `void NAME(ptr buffer, ..., i64 begin, i64 end, i64 size, ...)` and `void NAME.arrays(ptr array, ..., the same)`, which
-    takes numpy.ndarray objects instead of their data, and `void NAME.slots(ptr values, ptr slots, i64 begin, i64 end)`, which takes the
-    data of its buffers from a table, each at the position that `slots` has for it; before them that of an array of its sizes, if it has
-    some.  Raises InternalError for a nest that breaks the rules of ir.loops.
-    """
-    return write_module(typed_kernels, numerics, abilities, registers, progress).text
-
-
 class Function(NamedTuple):
     """The functions of one kernel and the other names that they have: their texts, what they call, and their notes, by number."""
 
@@ -79,7 +62,13 @@ def write_module(
     registers: Registers = REGISTERS,
     progress: Progress = lambda done, total: None,
 ) -> Module:
-    """`emit_module`, with what its lines were written for."""
+    """The LLVM IR of kernels with distinct names, and what its lines were written for; `abilities` and `registers`: of the machine.
+
+    Each becomes `void NAME(ptr buffer, ..., i64 begin, i64 end, i64 size, ...)` and `void NAME.arrays(ptr array, ..., the same)`, which
+    takes numpy.ndarray objects instead of their data, and `void NAME.slots(ptr values, ptr slots, i64 begin, i64 end)`, which takes the
+    data of its buffers from a table, each at the position that `slots` has for it; before them that of an array of its sizes, if it has
+    some.  Raises InternalError for a nest that breaks the rules of ir.loops.
+    """
     kernels = [typed.kernel for typed in typed_kernels]
     if len({kernel.name for kernel in kernels}) != len(kernels):
         raise InternalError(f"codegen: found the kernels {', '.join(k.name for k in kernels)}, expected distinct names")

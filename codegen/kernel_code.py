@@ -223,9 +223,7 @@ class KernelEmitter:
     def ranges(self, stmt: For, scope: Scope) -> Sequence[tuple[Value, Value]]:
         """From where to where a loop goes: in two parts, if iterations may be done again, where LLVM would do a short one under masks, and
         where it would compute much for single numbers at the end."""
-        scratch = {buffer.name for buffer in self.kernel.scratch}
-        read_again = any(isinstance(inner, Store) and inner.buffer in scratch for inner in stmt.body)
-        cut = (stmt in self.rolled and not self.b.abilities.masks) or leaves_much(stmt, self.registers.bytes, read_again)
+        cut = (stmt in self.rolled and not self.b.abilities.masks) or leaves_much(stmt, self.registers.bytes)
         if cut and self.kernel.size_of(stmt.variable) is None and may_be_done_again(stmt):
             type = llvm_type(self.typed[stmt.variable])
             return [(integer(first, type), integer(end, type)) for first, end in in_whole_vectors(stmt, self.registers.bytes)]

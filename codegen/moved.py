@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from eqsat.ir.joint import MOVED
 from eqsat.ir.loops import Buffer, Kernel, Load, Store, map_loads, statements, value_of
+from eqsat.ir.vectorizable import MOVED_AS
 
 
 def as_integers(kernel: Kernel) -> Kernel:
@@ -14,11 +14,11 @@ def as_integers(kernel: Kernel) -> Kernel:
     dtypes = {buffer.dtype for buffer in buffers}
     valued = (stmt for stmt in statements(kernel.body) if value_of(stmt) is not None)
     moves = (isinstance(stmt, Store) and stmt.combine is None and isinstance(stmt.value, Load) for stmt in valued)
-    if not dtypes <= MOVED.keys() or len(dtypes) != 1 or not all(moves):
+    if not dtypes <= MOVED_AS.keys() or len(dtypes) != 1 or not all(moves):
         return kernel
-    moved = map_loads(kernel, lambda load: Load(load.buffer, load.index, MOVED[load.dtype]))
+    moved = map_loads(kernel, lambda load: Load(load.buffer, load.index, MOVED_AS[load.dtype]))
     return replace(moved, buffers=tuple(map(_moved, kernel.buffers)), scratch=tuple(map(_moved, kernel.scratch)))
 
 
 def _moved(buffer: Buffer) -> Buffer:
-    return replace(buffer, dtype=MOVED[buffer.dtype])
+    return replace(buffer, dtype=MOVED_AS[buffer.dtype])

@@ -20,13 +20,26 @@ if TYPE_CHECKING:
     from eqsat.capture.specs import Spec, spec
     from eqsat.capture.tracing import trace
     from eqsat.driver import missing, optimize
-    from eqsat.explaining.ablation import leave_one_out
-    from eqsat.explaining.contrast import compare
+    from eqsat.explaining.ablation import Ablation, leave_one_out
+    from eqsat.explaining.contrast import Contrast, compare
+    from eqsat.explaining.guards import Missing
     from eqsat.exploring import EGraph, explore
     from eqsat.indices.equality import prove_equal
     from eqsat.indices.parse import parse_index
     from eqsat.indices.simplifier import simplify, simplify_gated, simplify_many
-    from eqsat.ir.errors import EqsatError
+    from eqsat.ir.errors import (
+        BoundsError,
+        DTypeError,
+        EqsatError,
+        InternalError,
+        MissingError,
+        ParseError,
+        ShapeError,
+        TraceError,
+        UnsoundRuleError,
+        UnsupportedError,
+        UsageError,
+    )
     from eqsat.ir.index import Index, maximum, minimum, var, where
     from eqsat.ir.tensor import Program
     from eqsat.options import Limits, Options
@@ -58,13 +71,26 @@ _HOMES = {
     "capture.specs": ("Spec", "spec"),
     "capture.tracing": ("trace",),
     "driver": ("missing", "optimize"),
-    "explaining.ablation": ("leave_one_out",),
-    "explaining.contrast": ("compare",),
+    "explaining.ablation": ("Ablation", "leave_one_out"),
+    "explaining.contrast": ("Contrast", "compare"),
+    "explaining.guards": ("Missing",),
     "exploring": ("EGraph", "explore"),
     "indices.equality": ("prove_equal",),
     "indices.parse": ("parse_index",),
     "indices.simplifier": ("simplify", "simplify_gated", "simplify_many"),
-    "ir.errors": ("EqsatError",),
+    "ir.errors": (
+        "BoundsError",
+        "DTypeError",
+        "EqsatError",
+        "InternalError",
+        "MissingError",
+        "ParseError",
+        "ShapeError",
+        "TraceError",
+        "UnsoundRuleError",
+        "UnsupportedError",
+        "UsageError",
+    ),
     "ir.index": ("Index", "maximum", "minimum", "var", "where"),
     "ir.tensor": ("Program",),
     "options": ("Limits", "Options"),
@@ -91,19 +117,27 @@ _HOME = {name: f"eqsat.{module}" for module, names in _HOMES.items() for name in
 __version__ = "0.1.0"
 __all__ = [
     "DEFAULT_TARGET",
+    "Ablation",
+    "BoundsError",
     "Certificate",
+    "Contrast",
     "Cost",
     "Costs",
+    "DTypeError",
     "EGraph",
     "EqsatError",
     "Fact",
     "Index",
     "IndexResult",
+    "InternalError",
     "KernelWork",
     "Limits",
+    "Missing",
+    "MissingError",
     "Operation",
     "OperationVerdict",
     "Options",
+    "ParseError",
     "Plan",
     "Program",
     "Proof",
@@ -111,9 +145,14 @@ __all__ = [
     "Result",
     "Rule",
     "RuleVerdict",
+    "ShapeError",
     "Spec",
     "StopReason",
     "Target",
+    "TraceError",
+    "UnsoundRuleError",
+    "UnsupportedError",
+    "UsageError",
     "View",
     "ViewStack",
     "assume",

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, overload
 
 from eqsat.calling.subject import subject_of
 from eqsat.capture.compared import taken_apart
-from eqsat.capture.places import PlaceLimit, explicit
+from eqsat.capture.place_checks import PlaceLimit, explicit
 from eqsat.dump import Dump
 from eqsat.explaining.guards import Missing
 from eqsat.extraction.cheapest import Extracted, cheapest_outputs
+from eqsat.gc_pause import uncollected
 from eqsat.indices.simplifier import simplify_all
 from eqsat.ir.check import check_program
+from eqsat.ir.containers import positions
 from eqsat.ir.errors import UnsupportedError
 from eqsat.ir.index import Index, as_index
 from eqsat.ir.steps import Loop, Parts
-from eqsat.ir.structure import positions
 from eqsat.ir.tensor import Program, Tensor
-from eqsat.kernels.picking import Nest, lower_program, over_what_is_carried, remaining
+from eqsat.kernels.picking import PlacedKernel, lower_program, over_what_is_carried, remaining
 from eqsat.kernels.rolled import rolled
 from eqsat.kernels.step_loops import StepBody
 from eqsat.options import Options, options_of
@@ -36,7 +37,6 @@ from eqsat.result import IndexResult, Result
 from eqsat.running.loop_bodies import LoopBody, as_computed
 from eqsat.running.plan import Plan
 from eqsat.sizes.facts import facts_about
-from eqsat.uncollected import uncollected
 
 
 @overload
@@ -101,12 +101,6 @@ def _finished(
     steps = {name: _step_body(body, bodies[name]) for name, body in computed.items()}
     nests = lower_program(parts, options, report, finite, steps)
     dump.write("loops", "\n\n".join(str(nest.kernel) for nest in nests))
-    model = CostModel(options.target, options.cost)
-    kernels = tuple((nest.kernel.name, 0.0 if nest.once else _nest_ns(nest, model)) for nest in nests)
-    others = ((placed.name, placed.step) for placed in remaining(parts.steps, nests))
-    kernels += tuple(
-        (name, loops[name].count * float(bodies[name].cost) if name in loops else step_ns(model, step)) for name, step in others
-    )
     values = compare_values(written.around, apart.around, options) if options.certify and not program.sizes else ()
 
     def otherwise() -> Plan:
@@ -116,26 +110,36 @@ def _finished(
         return _finished(program, written, places, other, options, Report(), Dump(None))
 
     return Result(
-        program,
-        parts,
-        nests,
-        Cost(kernels, options.cost, options.target),
-        cost(written.joined(), options),
-        report,
-        options,
-        dump,
-        otherwise,
-        written,
-        found,
-        Pipeline(finish, optimize_program),
-        _certificate(report, values, bodies.values()) if options.certify else None,
-        finite,
-        tuple(bodies.values()),
-        places,
+        original=program,
+        parts=parts,
+        nests=nests,
+        cost=_cost_of(parts, nests, bodies, options),
+        original_cost=cost(written.joined(), options),
+        report=report,
+        options=options,
+        dump=dump,
+        otherwise=otherwise,
+        written=written,
+        extracted=found,
+        pipeline=Pipeline(finish, optimize_program),
+        certificate=_certificate(report, values, bodies.values()) if options.certify else None,
+        finite=finite,
+        bodies=tuple(bodies.values()),
+        places=places,
     )
 
 
-def _nest_ns(nest: Nest, model: CostModel) -> float:
+def _cost_of(parts: Parts, nests: Sequence[PlacedKernel], bodies: Mapping[str, Result], options: Options) -> Cost:
+    """What the kernels cost, and the steps that are none: loops as often as they run their bodies, by the names of these steps."""
+    model = CostModel(options.target, options.cost)
+    found = [(nest.kernel.name, 0.0 if nest.once else _nest_ns(nest, model)) for nest in nests]
+    for placed in remaining(parts.steps, nests):
+        step = placed.step
+        found.append((placed.name, step.count * float(bodies[placed.name].cost) if isinstance(step, Loop) else step_ns(model, step)))
+    return Cost(tuple(found), options.cost, options.target)
+
+
+def _nest_ns(nest: PlacedKernel, model: CostModel) -> float:
     """What a kernel costs; one in strips as much as the kernels that it is made of, but for their launches, one of
     several that compute a build its share."""
     if nest.has_steps:

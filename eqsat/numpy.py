@@ -323,14 +323,14 @@ nanpercentile = _function("nanpercentile")
 nanquantile = _function("nanquantile")
 
 
-def sort(x: Any, /, axis: Any = -1, *, descending: _bool = False, **how: Any) -> Any:
+def sort(a: Any, axis: Any = -1, *, descending: _bool = False, **how: Any) -> Any:
     """numpy.sort, on traced arrays as well, and `descending` of the array API: the reverse, NaN first."""
-    return _ordered("sort", x, axis, descending, how)
+    return _ordered("sort", a, axis, descending, how)
 
 
-def argsort(x: Any, /, axis: Any = -1, *, descending: _bool = False, **how: Any) -> Any:
+def argsort(a: Any, axis: Any = -1, *, descending: _bool = False, **how: Any) -> Any:
     """numpy.argsort, on traced arrays as well, and `descending` of the array API; equal elements stay in order where the sort is stable."""
-    return _ordered("argsort", x, axis, descending, how)
+    return _ordered("argsort", a, axis, descending, how)
 
 
 def _ordered(name: str, x: Any, axis: Any, descending: _bool, how: dict[str, Any]) -> Any:
@@ -384,15 +384,15 @@ def __array_namespace_info__() -> Any:
     return _np.__array_namespace_info__()
 
 
-def asarray(x: Any, /, dtype: Any = None, *, copy: _bool | None = None, order: str | None = None) -> Any:
+def asarray(a: Any, dtype: Any = None, *, copy: _bool | None = None, order: str | None = None) -> Any:
     """A lazy tensor of the elements of an array or nested lists (eqsat.calling.lazy.asarray says what that means); traced arrays and lazy
     tensors as they are, or cast to `dtype`.  What is computed never shares memory with what it was made of, and lies in C order."""
     _check_keywords("asarray", copy=copy, order=order)
-    if not isinstance(x, _TracedArray):
-        return _lazy(x, dtype)
-    cast = x if dtype is None else x.astype(dtype)
-    found = x if cast.dtype == x.dtype else cast
-    return found.copy() if copy and found is x else found
+    if not isinstance(a, _TracedArray):
+        return _lazy(a, dtype)
+    cast = a if dtype is None else a.astype(dtype)
+    found = a if cast.dtype == a.dtype else cast
+    return found.copy() if copy and found is a else found
 
 
 asanyarray = asarray
@@ -418,7 +418,9 @@ r_, c_ = _Rows(), _Columns()
 
 
 def require(a: Any, dtype: Any = None, requirements: Any = None) -> Any:
-    """asarray: what is computed lies in C order, is aligned, writeable and owns its memory."""
+    """asarray: what is computed lies in C order, is aligned, writeable and owns its memory, so NumPy's names of these ask for nothing more;
+    UnsupportedError for Fortran's order."""
+    _make.check_requirements(requirements)
     return asarray(a, dtype)
 
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from eqsat.extraction.cheapest import Extracted
 from eqsat.ir.tensor import Program
-from eqsat.kernels.picking import Nest
+from eqsat.kernels.picking import PlacedKernel
 from eqsat.options import Options
 from eqsat.pricing.costs import Cost
 from eqsat.running.plan import Plan
@@ -24,7 +24,7 @@ class Finished(Protocol):
     def cost(self) -> Cost: ...
 
     @property
-    def nests(self) -> tuple[Nest, ...]: ...
+    def nests(self) -> tuple[PlacedKernel, ...]: ...
 
     def compile(self) -> Plan:
         """The plan of kernels."""

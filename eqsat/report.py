@@ -55,14 +55,19 @@ class Report(Shown):
         self.rule_seconds[row] = self.rule_seconds.get(row, 0.0) + seconds
 
     @property
+    def fired(self) -> dict[str, int]:
+        """The rows that matched, and how often: the most frequent first, equal ones by name."""
+        return dict(sorted(((name, count) for name, count in self.matches.items() if count), key=lambda row: (-row[1], row[0])))
+
+    @property
     def end(self) -> str:
         """Why saturation ended, and after how many iterations: "saturated after 2 iterations"."""
         return f"{self.stop_reason.value} after {self.iterations} iteration{'' if self.iterations == 1 else 's'}"
 
     def __str__(self) -> str:
         sizes = f"{self.end}: {self.nodes} nodes in {self.classes} classes"
-        fired = sorted(((-count, name) for name, count in self.matches.items() if count))
-        return "\n".join([sizes, *(f"  {-count:6} {name}" for count, name in fired)])
+        rows = [f"  {count:6} {name}{' (rested)' if name in self.rested else ''}" for name, count in self.fired.items()]
+        return "\n".join([sizes, *rows])
 
     def stopped(self, reason: StopReason) -> None:
         """Note why a phase ended; a limit is not hidden by a later phase that saturates."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from textwrap import indent
 from typing import Any
 
-from eqsat.capture.places import PlaceLimit
+from eqsat.capture.place_checks import PlaceLimit
 from eqsat.codegen import MachineCode, compile_kernels
 from eqsat.dump import Dump
 from eqsat.explaining.alternatives import OtherForm, OtherProgram, other_forms, other_programs
@@ -28,7 +28,7 @@ from eqsat.ir.typed_check import check_typed
 from eqsat.ir.typed_kernel import TypedKernel
 from eqsat.keeping.kept import kept_code
 from eqsat.kernels.listing import Listing, list_kernels
-from eqsat.kernels.picking import Nest, remaining
+from eqsat.kernels.picking import PlacedKernel, remaining
 from eqsat.lowering import type_indices
 from eqsat.options import Options
 from eqsat.pipeline import Pipeline
@@ -45,7 +45,7 @@ from eqsat.running.sized_plan import plan_of
 from eqsat.threads import num_threads
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, kw_only=True)
 class Result(OfOneProcess, Shown):
     """An optimized program; calling it compiles at first use and computes numpy arrays.
 
@@ -70,7 +70,7 @@ class Result(OfOneProcess, Shown):
 
     original: Program
     parts: Parts
-    nests: tuple[Nest, ...]
+    nests: tuple[PlacedKernel, ...]
     cost: Cost
     original_cost: Cost
     report: Report
@@ -191,7 +191,7 @@ class Result(OfOneProcess, Shown):
 
         With checked gathers the first begins at the program that is computed: gathers clip, and limits of places are outputs too.
         """
-        matched = tuple(sorted(name for name, count in self.report.matches.items() if count))
+        matched = tuple(sorted(self.report.fired))
         return explain_program(self.original, self.written, self.extracted, self.options, matched)
 
     def explain(self) -> str:
@@ -265,7 +265,7 @@ class IndexResult(Shown):
     @functools.cached_property
     def steps(self) -> tuple[Step, ...]:
         """Equalities from `original` to `expr`, in order; one that names all rows that matched where tracing takes too long."""
-        matched = tuple(sorted(name for name, count in self.report.matches.items() if count))
+        matched = tuple(sorted(self.report.fired))
         return explain_steps(self.original, self.expr, self.options, matched, self.fact)
 
     @functools.cached_property

@@ -97,14 +97,18 @@ PHASES = {
 _ENGINES = PerThread[tuple[Engine, tuple[Table, ...]]]()
 
 
+def tables_for(sorts: tuple[str, ...], tables: tuple[Table, ...]) -> tuple[Table, ...]:
+    """The tables that may match in classes of these sorts: without tensors those of index terms alone."""
+    return tables if "Tx" in sorts else tuple(table for table in tables if table.phase == "index")
+
+
 def engine_for(tables: tuple[Table, ...] = TABLES, sorts: tuple[str, ...] = CLASS_SORTS) -> Engine:
     """The engine whose program holds these tables for classes of these sorts.
 
     For the built-in tables a thread has one for index terms alone and one for tensor programs with their index terms, since
     every table of egglog costs time at every step.
     """
-    if "Tx" not in sorts:
-        tables = tuple(table for table in tables if table.phase == "index")
+    tables = tables_for(sorts, tables)
 
     def made() -> tuple[Engine, tuple[Table, ...]]:
         program, rulesets = egglog_program(tables, sorts)

@@ -122,6 +122,9 @@ def assert_equivalent(candidate: Any, reference: Any, *specs: Any, rtol: float |
           0 for integers and bool
     """
     if isinstance(candidate, Index | IndexResult):
+        if specs or rtol is not None:
+            given = "specs" if specs else f"rtol={rtol}"
+            raise UsageError(f"assert_equivalent: found {given} for an index expression, expected neither specs nor rtol")
         _assert_equal_indices(_index_of(candidate), _index_of(reference), seed)
         return
     first, second = _runnable(candidate, specs), _runnable(reference, specs)

@@ -6,9 +6,9 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from eqsat.ir.containers import Container
 from eqsat.ir.errors import InternalError
 from eqsat.ir.node import Node
-from eqsat.ir.structure import Container
 
 LONG_BYTES = 64
 PLAIN = (str, int, bytes, type(None))  # types of fields of which no two have one repr

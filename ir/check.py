@@ -17,13 +17,13 @@ from collections.abc import Iterable
 import numpy as np
 
 from eqsat.ir import interval
+from eqsat.ir.containers import positions
 from eqsat.ir.dtypes import dtype_name, is_integer
 from eqsat.ir.errors import BoundsError, DTypeError, InternalError, UsageError
 from eqsat.ir.host import flat, host_function, made_by
 from eqsat.ir.index import Index, Var, variables
 from eqsat.ir.ops import BIT_FOLDS, REDUCE_OPS, SCALAR_OPS, loop_dtypes
 from eqsat.ir.steps import HostCall, Loop
-from eqsat.ir.structure import positions
 from eqsat.ir.tensor import (
     Arg,
     Build,

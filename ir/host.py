@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from eqsat.ir.containers import Structure, positions, rebuild_result
 from eqsat.ir.dtypes import dtype_name
 from eqsat.ir.errors import EqsatError, UnsupportedError, UsageError
 from eqsat.ir.host_functions import FUNCTIONS, HostFunction, Made
-from eqsat.ir.structure import Structure, positions, rebuild_result
 
 Array = np.ndarray[Any, Any]
 Static = bool | int | float | str | None

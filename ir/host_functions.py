@@ -42,7 +42,7 @@ class HostFunction:
 # elements of a row that takes no longer to be sorted than to be parted
 SORTED_WHOLE = 2048
 # of the elements of a row, a part that is found without putting all in order
-FEW = 4
+FEW_RANKS = 4
 
 
 # sorting ------------------------------------------------------------------------------------------------------------
@@ -83,7 +83,7 @@ def _sorted_part_made(a: Any, low: int, high: int, axis: int, _descending: bool)
 def _topk(x: Any, k: int, axis: int, largest: bool) -> Any:
     """Equal elements in order of their places; NaN is the greatest, as in NumPy's sort."""
     extent = x.shape[axis]
-    if 0 < k <= extent // FEW and x.dtype.kind in "iuf" and not np.isnan(x).any():
+    if 0 < k <= extent // FEW_RANKS and x.dtype.kind in "iuf" and not np.isnan(x).any():
         rows = np.moveaxis(x, axis, -1)
         places = _places_of_first(rows, k, largest)
         order = _argsort(np.take_along_axis(rows, places, -1), rows.ndim - 1, largest, kind="stable")

@@ -19,6 +19,7 @@ from typing import Any, Literal, NoReturn
 import numpy as np
 
 from eqsat.ir import interval, residue
+from eqsat.ir.domain import NOT_NEGATIVE, NOT_ZERO, Domain
 from eqsat.ir.errors import DTypeError, TraceError, UsageError
 from eqsat.ir.interval import Interval
 from eqsat.ir.node import Node, Walk, to_text
@@ -192,6 +193,11 @@ class Apply(Index):
         object.__setattr__(self, "bounds", bounds)
         object.__setattr__(self, "free", variables(*self.args))
 
+    @property
+    def domain(self) -> Domain | None:
+        """Where its last operand has to be, if anywhere, for the operation to have a value."""
+        return OPS[self.op].domain
+
     def __bool__(self) -> bool:
         if self.op in ("eq", "ne"):
             return (self.args[0] is self.args[1]) == (self.op == "eq")
@@ -200,7 +206,7 @@ class Apply(Index):
 
 @dataclass(frozen=True)
 class Op:
-    """A row of OPS: what an operation means, its bounds, and how it is written."""
+    """A row of OPS: what an operation means, its bounds, how it is written, and for which last operands it has a value."""
 
     name: str
     arity: int
@@ -210,6 +216,7 @@ class Op:
     symbol: str
     precedence: int = 20
     commutative: bool = False
+    domain: Domain | None = None
 
 
 def _select(c: Any, a: Any, b: Any) -> Any:
@@ -225,49 +232,37 @@ def _elementwise(scalar: Callable[..., Any], vector: Callable[..., Any]) -> Call
     return evaluate
 
 
-def _row(
-    name: str,
-    arity: int,
-    evaluate: Callable[..., Any],
-    bounds: Callable[..., Interval],
-    kind: Literal["int", "bool", "same"],
-    symbol: str,
-    precedence: int = 20,
-    commutative: bool = False,
-) -> tuple[str, Op]:
-    return name, Op(name, arity, evaluate, bounds, kind, symbol, precedence, commutative)
-
-
-OPS: dict[str, Op] = dict(
-    [
-        _row("add", 2, operator.add, interval.add, "int", "+", 9, True),
-        _row("sub", 2, operator.sub, interval.sub, "int", "-", 9),
-        _row("neg", 1, operator.neg, interval.neg, "int", "-", 11),
-        _row("mul", 2, operator.mul, interval.mul, "int", "*", 10, True),
-        _row("floordiv", 2, operator.floordiv, interval.floordiv, "int", "//", 10),
-        _row("mod", 2, operator.mod, interval.mod, "int", "%", 10),
-        _row("min", 2, _elementwise(min, np.minimum), interval.minimum, "int", "min", 20, True),
-        _row("max", 2, _elementwise(max, np.maximum), interval.maximum, "int", "max", 20, True),
-        _row("abs", 1, abs, interval.absolute, "int", "abs"),
-        _row("where", 3, _select, interval.where, "same", "where"),
-        _row("lt", 2, operator.lt, interval.lt, "bool", "<", 4),
-        _row("le", 2, operator.le, interval.le, "bool", "<=", 4),
-        _row("gt", 2, operator.gt, lambda a, b: interval.lt(b, a), "bool", ">", 4),
-        _row("ge", 2, operator.ge, lambda a, b: interval.le(b, a), "bool", ">=", 4),
-        _row("eq", 2, operator.eq, interval.eq, "bool", "==", 4, True),
-        _row("ne", 2, operator.ne, interval.ne, "bool", "!=", 4, True),
-        _row("and", 2, _elementwise(lambda a, b: bool(a and b), np.logical_and), interval.logical_and, "bool", "and", 2, True),
-        _row("or", 2, _elementwise(lambda a, b: bool(a or b), np.logical_or), interval.logical_or, "bool", "or", 1, True),
-        _row("not", 1, _elementwise(operator.not_, np.logical_not), interval.logical_not, "bool", "not ", 3),
-        _row("bitand", 2, operator.and_, interval.bitand, "int", "&", 7, True),
-        _row("bitor", 2, operator.or_, interval.bitor, "int", "|", 5, True),
-        _row("bitxor", 2, operator.xor, interval.bitxor, "int", "^", 6, True),
-        _row("shl", 2, operator.lshift, interval.shl, "int", "<<", 8),
-        _row("shr", 2, operator.rshift, interval.shr, "int", ">>", 8),
-        _row("int", 1, _elementwise(int, lambda a: np.asarray(a).astype(np.int64)), lambda a: a, "int", "int"),
-        _row("bool", 1, _elementwise(bool, lambda a: np.asarray(a) != 0), interval.boolean, "bool", "bool"),
-    ]
-)
+OPS: dict[str, Op] = {
+    row.name: row
+    for row in (
+        Op("add", 2, operator.add, interval.add, "int", "+", 9, True),
+        Op("sub", 2, operator.sub, interval.sub, "int", "-", 9),
+        Op("neg", 1, operator.neg, interval.neg, "int", "-", 11),
+        Op("mul", 2, operator.mul, interval.mul, "int", "*", 10, True),
+        Op("floordiv", 2, operator.floordiv, interval.floordiv, "int", "//", 10, domain=NOT_ZERO),
+        Op("mod", 2, operator.mod, interval.mod, "int", "%", 10, domain=NOT_ZERO),
+        Op("min", 2, _elementwise(min, np.minimum), interval.minimum, "int", "min", 20, True),
+        Op("max", 2, _elementwise(max, np.maximum), interval.maximum, "int", "max", 20, True),
+        Op("abs", 1, abs, interval.absolute, "int", "abs"),
+        Op("where", 3, _select, interval.where, "same", "where"),
+        Op("lt", 2, operator.lt, interval.lt, "bool", "<", 4),
+        Op("le", 2, operator.le, interval.le, "bool", "<=", 4),
+        Op("gt", 2, operator.gt, lambda a, b: interval.lt(b, a), "bool", ">", 4),
+        Op("ge", 2, operator.ge, lambda a, b: interval.le(b, a), "bool", ">=", 4),
+        Op("eq", 2, operator.eq, interval.eq, "bool", "==", 4, True),
+        Op("ne", 2, operator.ne, interval.ne, "bool", "!=", 4, True),
+        Op("and", 2, _elementwise(lambda a, b: bool(a and b), np.logical_and), interval.logical_and, "bool", "and", 2, True),
+        Op("or", 2, _elementwise(lambda a, b: bool(a or b), np.logical_or), interval.logical_or, "bool", "or", 1, True),
+        Op("not", 1, _elementwise(operator.not_, np.logical_not), interval.logical_not, "bool", "not ", 3),
+        Op("bitand", 2, operator.and_, interval.bitand, "int", "&", 7, True),
+        Op("bitor", 2, operator.or_, interval.bitor, "int", "|", 5, True),
+        Op("bitxor", 2, operator.xor, interval.bitxor, "int", "^", 6, True),
+        Op("shl", 2, operator.lshift, interval.shl, "int", "<<", 8, domain=NOT_NEGATIVE),
+        Op("shr", 2, operator.rshift, interval.shr, "int", ">>", 8, domain=NOT_NEGATIVE),
+        Op("int", 1, _elementwise(int, lambda a: np.asarray(a).astype(np.int64)), lambda a: a, "int", "int"),
+        Op("bool", 1, _elementwise(bool, lambda a: np.asarray(a) != 0), interval.boolean, "bool", "bool"),
+    )
+}
 
 
 def var(name: str, lo: int, hi: int) -> Var:

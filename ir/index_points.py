@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from eqsat.ir.domain import NOT_ZERO
 from eqsat.ir.evaluate import evaluate_index
 from eqsat.ir.index import OPS, Apply, Const, Index, Var, apply, as_index, variables, walk
 from eqsat.ir.interval import Interval
@@ -36,19 +37,15 @@ def conditions(term: Index) -> tuple[Index, ...]:
     """What must hold for the term to have a value: its divisors are not zero, its shift amounts not negative; without what bounds prove."""
     found: dict[Index, None] = {}
     for sub in walk(term):
-        if isinstance(sub, Apply) and sub.op in ("floordiv", "mod"):
-            lo, hi = sub.args[1].bounds
-            if lo <= 0 <= hi:
-                found[apply("ne", sub.args[1], 0)] = None
-        elif isinstance(sub, Apply) and sub.op in ("shl", "shr") and sub.args[1].bounds[0] < 0:
-            found[apply("ge", sub.args[1], 0)] = None
+        if isinstance(sub, Apply) and sub.domain is not None and not sub.domain.proved(sub.args[-1].bounds):
+            found[apply(sub.domain.op, sub.args[-1], 0)] = None
     return tuple(found)
 
 
 def may_divide_by_zero(*terms: Index) -> bool:
     """Whether bounds leave open that a divisor is zero."""
-    divisors = (sub.args[1].bounds for sub in walk(*terms) if isinstance(sub, Apply) and sub.op in ("floordiv", "mod"))
-    return any(low <= 0 <= high for low, high in divisors)
+    divisors = (sub.args[1] for sub in walk(*terms) if isinstance(sub, Apply) and sub.domain is NOT_ZERO)
+    return not all(NOT_ZERO.proved(divisor.bounds) for divisor in divisors)
 
 
 def never_holds(condition: Index) -> bool:
@@ -177,10 +174,8 @@ def _operands(term: Apply, values: dict[Index, Any]) -> list[Any]:
     if term.op == "where":
         return [_truth(args[0]), _number(args[1]), _number(args[2])] if term.kind == "int" else [_truth(args[0]), *args[1:]]
     args = [_number(arg) for arg in args]
-    if term.op in ("floordiv", "mod"):
-        args[1] = args[1] + (args[1] == 0)
-    elif term.op in ("shl", "shr"):
-        args[1] = OPS["max"].evaluate(args[1], 0)
+    if term.domain is not None:
+        args[-1] = term.domain.nearest(args[-1])
     return args
 
 

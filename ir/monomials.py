@@ -72,6 +72,7 @@ def monomial_of(term: Index) -> Monomial:
 
 
 def product_of(monomial: Monomial) -> Index:
+    """The term of a monomial: its factors multiplied, the coefficient last and left out where it is one."""
     coefficient, factors = monomial
     result: Index | None = None
     for factor in factors:
@@ -82,6 +83,7 @@ def product_of(monomial: Monomial) -> Index:
 
 
 def term_of(constant: int, parts: list[Monomial]) -> Index:
+    """The sum of monomials and a constant as a term, positive parts first, negative ones subtracted."""
     if not parts:
         return Const(constant)
     (first, factors), *rest = sorted(parts, key=lambda part: part[0] < 0)

@@ -163,6 +163,10 @@ REDUCE_OPS = {
     "xor": ReduceOp("xor", "bitwise_xor", np.bitwise_xor.reduce),
 }
 BIT_FOLDS = ("and", "or", "xor")
+# operations of two elements that are truth values
+COMPARISONS = frozenset(("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"))
+# operations by which polynomials are made
+RING = frozenset(("add", "subtract", "multiply", "negative"))
 
 
 def numbered(name: str, number: int) -> str:
@@ -173,11 +177,6 @@ def numbered(name: str, number: int) -> str:
 def shown(op: str) -> str:
     """The name that a caller gave an operation, or eqsat."""
     return op.partition("#")[0]
-
-
-def result_dtype(name: str, *dtypes: str) -> str:
-    """The dtype that NumPy 2 gives for an operation on arrays of these dtypes: the last of `loop_dtypes`."""
-    return loop_dtypes(name, *dtypes)[-1]
 
 
 def loop_dtypes(name: str, *dtypes: Given) -> tuple[str, ...]:

@@ -13,9 +13,9 @@ from typing import NamedTuple
 from eqsat.ir.affine import coefficient, distance
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Const, Index, Var, substitute
-from eqsat.ir.joint import is_joint
 from eqsat.ir.loops import For, Load, Store, loads, nested_loops
 from eqsat.ir.tensor import scalars
+from eqsat.ir.vectorizable import is_joint
 
 # elements of a block: of fewer there is no use, and of more no registers
 FEWEST, MOST = 8, 128

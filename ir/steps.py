@@ -14,8 +14,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from eqsat.ir.containers import Container, rebuild_result
 from eqsat.ir.host import Invocation
-from eqsat.ir.structure import Container, rebuild_result
 from eqsat.ir.tensor import Input, Program, Shape, Step, StepResult, Tensor, over, tensors
 from eqsat.ir.value_bounds import is_whole, tensor_bounds
 

@@ -29,11 +29,11 @@ from typing import Any, Literal as Choice
 
 import numpy as np
 
+from eqsat.ir.containers import Container, Structure
 from eqsat.ir.dtypes import dtype_name
 from eqsat.ir.index import Const, Index, Var, substitute
 from eqsat.ir.node import Node, Walk
 from eqsat.ir.shown import Shown
-from eqsat.ir.structure import Container, Structure
 
 Shape = tuple[int, ...]
 # a polynomial of sizes: coefficients, each with the names of sizes that are multiplied
@@ -54,6 +54,11 @@ def reduction(level: int, extent: int) -> Var:
 def axes(shape: Shape) -> tuple[Var, ...]:
     """The loop variables of a Build of this shape."""
     return tuple(axis(k, n) for k, n in enumerate(shape))
+
+
+def position_of(variable: Var) -> int | None:
+    """The dimension of a Build that a loop variable goes along, None for any other."""
+    return int(variable.name[1:]) if variable.name[0] == "i" and variable.name[1:].isdigit() else None
 
 
 def level_of(variable: Var) -> int | None:
@@ -287,8 +292,13 @@ class Size(Node):
     most: int
 
     @property
+    def name(self) -> str:
+        """What its variable is called by those who declared it."""
+        return self.variable.name[1:]
+
+    @property
     def is_made(self) -> bool:
-        return self.terms != ((1, (self.variable.name[1:],)),)
+        return self.terms != ((1, (self.name,)),)
 
 
 def is_size(variable: Var) -> bool:
@@ -426,25 +436,3 @@ def over(tensor: Tensor, replaced: Mapping[Tensor, Tensor]) -> Tensor:
     assert isinstance(tensor, Generic)
     operands = tuple(replaced[operand] for operand in tensor.operands)
     return Generic(tensor.iterators, tensor.maps, operands, tensor.block, tensor.combine)
-
-
-def copied(tensor: Tensor) -> Tensor:
-    """A tensor that a kernel can write: an input, or a constant with elements, is read into a Build."""
-    if isinstance(tensor, Input | Constant):
-        return Build(tensor.shape, Read(tensor, axes(tensor.shape))) if tensor.size else Constant(np.empty(tensor.shape, tensor.dtype))
-    return tensor
-
-
-def uncopied(tensor: Tensor) -> Tensor:
-    """What a tensor is a copy of, if it is one."""
-    while True:
-        loops = axes(tensor.shape)
-        if isinstance(tensor, Build) and isinstance(tensor.body, Read) and tensor.body.indices == loops:
-            source = tensor.body.tensor
-        elif isinstance(tensor, Generic) and tensor.combine is None and tensor.block == Arg(0, tensor.dtype) and tensor.maps == (loops,):
-            source = tensor.operands[0]
-        else:
-            return tensor
-        if source.shape != tensor.shape:
-            return tensor
-        tensor = source

@@ -16,6 +16,7 @@ import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from eqsat.ir.containers import Container, Structure
 from eqsat.ir.dtypes import DTYPES
 from eqsat.ir.errors import InternalError
 from eqsat.ir.host import Invocation
@@ -23,7 +24,6 @@ from eqsat.ir.index import Index
 from eqsat.ir.node import to_text
 from eqsat.ir.ops import SCALAR_OPS
 from eqsat.ir.steps import HostCall, Loop
-from eqsat.ir.structure import Container, Structure
 from eqsat.ir.tensor import (
     Arg,
     Build,
@@ -71,7 +71,7 @@ def program_text(program: Program) -> str:
 def with_sizes(text: str, sizes: Sequence[Size]) -> str:
     """A text in which sizes that are known at run time are shown by name."""
     for size in sizes:
-        text = re.sub(rf"(?<![\w.]){size.marker}(?![\w.])", size.variable.name[1:], text)
+        text = re.sub(rf"(?<![\w.]){size.marker}(?![\w.])", size.name, text)
     return text
 
 

@@ -68,7 +68,7 @@ class Schedules:
         return Kernel(self.name, self.buffers, whole, self.sizes, scratch, counts)
 
     def at_seams(self) -> Kernel | None:
-        """Loops to sizes of size_seams.LEAST and more, cut where what they read changes; None where nothing does, or where is not known."""
+        """Loops to sizes of LEAST_SIZE and more, cut where what they read changes; None where nothing does, or where is not known."""
         cut = at_seams(merge(self.written, frozenset(self.markers)), self.outputs, self.taken, self.sizes)
         return None if cut is None else Kernel(self.name, self.buffers, cut[0], self.sizes, parts=cut[1])
 

@@ -32,13 +32,13 @@ class Strided:
 
 
 @dataclass(frozen=True)
-class Gather:
+class Irregular:
     """Lanes have these indices, which no constant step leads through."""
 
     indices: tuple[Index, ...]
 
 
-Pattern = Broadcast | Strided | Gather
+Pattern = Broadcast | Strided | Irregular
 
 
 class Canonical:
@@ -99,7 +99,7 @@ def lane_terms(term: Index, lane: Var) -> tuple[Index, ...]:
 def pattern(terms: Sequence[Index], canonical: Canonical | None = None) -> Pattern:
     """How the indices of the lanes of a vector relate.
 
-    A pattern other than Gather is proved; a Gather may be a progression that linear forms do not show.  `canonical` keeps what
+    A pattern other than Irregular is proved; a Irregular may be a progression that linear forms do not show.  `canonical` keeps what
     is known about terms from call to call.  Raises InternalError for a vector without lanes.
     """
     if not terms:
@@ -112,7 +112,7 @@ def pattern(terms: Sequence[Index], canonical: Canonical | None = None) -> Patte
             return Broadcast(terms[0])
         if len(steps) == 1:
             return Strided(terms[0], steps.pop())
-    return Gather(tuple(terms))
+    return Irregular(tuple(terms))
 
 
 def groups(vectors: Iterable[Sequence[Index]]) -> list[list[int]]:

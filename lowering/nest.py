@@ -13,7 +13,6 @@ from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass
 
 from eqsat.ir.index import Const, Index, Var, substitute, variables
-from eqsat.ir.joint import is_joint_value
 from eqsat.ir.loops import Load, Pick, rebuilt
 from eqsat.ir.tensor import (
     Build,
@@ -32,6 +31,7 @@ from eqsat.ir.tensor import (
     reindexed,
     scalars,
 )
+from eqsat.ir.vectorizable import is_joint_value
 from eqsat.lowering.folds.narrow_integers import narrowed
 from eqsat.lowering.movements.picks import in_rows, joined_places
 

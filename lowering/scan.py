@@ -22,7 +22,7 @@ from eqsat.lowering.products.product import EVENLY
 # lanes of a strip at the most and at the least
 STRIP, LEAST_STRIP = 1024, 64
 # rows that threads share evenly enough
-ENOUGH = 8
+ENOUGH_ROWS = 8
 
 
 def is_of_rows(shape: Shape, axis: int, sizes: tuple[Size, ...]) -> bool:
@@ -37,7 +37,7 @@ def is_ahead(op: str, dtype: str, lanes: int) -> bool:
 
 
 def is_shared(rows: int) -> bool:
-    return rows % EVENLY == 0 or rows >= ENOUGH
+    return rows % EVENLY == 0 or rows >= ENOUGH_ROWS
 
 
 def strips_of(rows: int, lanes: int) -> int:

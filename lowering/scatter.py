@@ -27,7 +27,7 @@ from eqsat.lowering.sharing.alongside import abreast
 
 # operations that take no longer by themselves than in vectors: loading what they make does; how many of them, and for arrays of how many
 # elements, for a longer one is made by several threads
-PLAIN = (
+PLAIN_OPS = (
     *("add", "subtract", "multiply", "negative", "absolute", "minimum", "maximum", "where", "astype", "bitwise_and", "bitwise_or"),
     *("equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and", "logical_or", "logical_not"),
 )
@@ -56,7 +56,7 @@ def computed(build: Build, names: Names, once: bool = False) -> Given | None:
     """An array made element by element of others as it is read; None where elements are more than a few plain operations, or of several
     axes, into which places would have to be divided, unless that is done `once` and not for every step."""
     calls = [term.op for term in scalars(build.body) if isinstance(term, Call)]
-    if len(calls) > MOST_PLAIN or not all(op in PLAIN for op in calls):
+    if len(calls) > MOST_PLAIN or not all(op in PLAIN_OPS for op in calls):
         return None
     if any(isinstance(term, Reduce | Gather) for term in scalars(build.body)):
         return None

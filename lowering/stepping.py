@@ -18,7 +18,7 @@ from eqsat.ir.loops import Bind, Buffer, For, Kernel, Let, Load, Pick, Stmt, Sto
 from eqsat.ir.tensor import Call, Literal, Position, Scalar, operands, scalars
 from eqsat.lowering.affine import Forms, bounds
 from eqsat.lowering.joining.renaming import Renaming
-from eqsat.lowering.scatter import PLAIN, Given
+from eqsat.lowering.scatter import PLAIN_OPS, Given
 
 # bytes of a block of the widest of its elements, whole lines; so many times as many where functions are computed, whose terms wait for each
 # other, twice as many of one state
@@ -146,7 +146,7 @@ class _Steps:
         # whether steps read what other elements put, and only what is at lower places, or at higher ones; known when the elements are
         self.crosses, self.below, self.above = False, True, True
         calls = [term for kernel in kernels for stmt in statements(kernel.body) for value in values_of((stmt,)) for term in scalars(value)]
-        self.is_heavy = any(isinstance(term, Call) and term.op not in PLAIN for term in calls)
+        self.is_heavy = any(isinstance(term, Call) and term.op not in PLAIN_OPS for term in calls)
 
     def starts(self) -> Iterator[Stmt]:
         """What is put into begins as it was given, but for what steps put there before anything reads it."""

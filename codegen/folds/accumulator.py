@@ -21,7 +21,7 @@ from eqsat.ir.tensor import Literal
 Numerics = Choice["exact", "default", "fast"]
 Carried = tuple[Value, ...]
 # terms of the blocks that a long sum is cut into, and of a fold around folds that needs more digits than they have
-BLOCK, LONG_OUTER_FOLD = 2048, 512
+SUM_BLOCK, LONG_OUTER_FOLD = 2048, 512
 # the patterns of infinities
 INFINITE = {"float": 0x7F800000, "double": 0x7FF0000000000000}
 

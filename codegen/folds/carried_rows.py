@@ -22,8 +22,8 @@ from eqsat.codegen.tiles.vectors import spread, vector_load, vector_store
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Index, Var, substitute
-from eqsat.ir.joint import is_joint
 from eqsat.ir.loops import Bind, For, Let, Load, Stmt, Store, bound_in, loads
+from eqsat.ir.vectorizable import is_joint
 
 # vectors of a row
 MOST_VECTORS = 4

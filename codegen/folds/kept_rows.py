@@ -22,9 +22,9 @@ from eqsat.codegen.tiles.vectors import vector_load
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import is_float, itemsize
 from eqsat.ir.index import Index, Var, substitute, variables
-from eqsat.ir.joint import is_joint, is_joint_value
 from eqsat.ir.loops import Bind, Fold, For, Let, Load, Pick, Stmt, Store, Temp, bound_in
 from eqsat.ir.tensor import scalars
+from eqsat.ir.vectorizable import is_joint, is_joint_value
 
 # shorter rows are left to LLVM
 SHORTEST = 4

@@ -19,14 +19,14 @@ from eqsat.codegen.builder import Value, integer
 from eqsat.codegen.elements.casts import convert
 from eqsat.codegen.elements.known_divisors import divisors
 from eqsat.codegen.emitter import Emitter
-from eqsat.codegen.folds.accumulator import BLOCK, LONG_OUTER_FOLD, Accumulator, Carried, Flags, accumulator, widest
+from eqsat.codegen.folds.accumulator import LONG_OUTER_FOLD, SUM_BLOCK, Accumulator, Carried, Flags, accumulator, widest
 from eqsat.codegen.folds.rests import LONG_BYTES, end_of_vectors, rest_note, whole_note, width_of
 from eqsat.codegen.folds.rolled import vectors_of_fold
 from eqsat.codegen.folds.search import (
-    BLOCK as SEARCHED,
     LEAST_MARKED,
     MOST_MARKED,
     REMEMBERED,
+    SEARCH_BLOCK,
     emit_marked,
     emit_remembered,
     emit_search,
@@ -94,7 +94,7 @@ def _may_join(fold: Fold) -> bool:
 
 
 def bodies(folds: Sequence[Fold]) -> tuple[Stmt, ...]:
-    """What folds that are one loop do in it, the folds in them last, which are one loop again."""
+    """The statements of several folds run as one loop; inner folds last, so that they can be joined too."""
     if len(folds) == 1:
         return folds[0].body
     inside = [stmt for fold in folds for stmt in fold.body]
@@ -157,7 +157,7 @@ def _first_extremum_of(fold: Fold, others: Sequence[Fold]) -> int | None:
 def _emitted(e: FoldEmitter, folds: Sequence[Fold], flags: Sequence[Flags], scope: Scope) -> Sequence[Value]:
     """The results of folds in one loop, or in blocks whose results are folded with the most digits there are (see `fold`)."""
     one = folds[0]
-    extent, low, (first, end) = one.variable.extent, one.variable.lo, e.range(one.variable, scope)
+    extent, (first, end) = one.variable.extent, e.range(one.variable, scope)
     size = e.kernel.size_of(one.variable)
     nested = any(isinstance(inner, For | Fold) for inner in one.body)
     sums = [fold.op == "sum" and is_inexact(fold.dtype) and carrier(fold.dtype) == fold.dtype for fold in folds]
@@ -188,26 +188,40 @@ def _emitted(e: FoldEmitter, folds: Sequence[Fold], flags: Sequence[Flags], scop
     condition = searched(one) if size is None else None
     if condition is not None:
         known = e.begins.pop(one.name, None)
-        at, length = (emit_search(e, one, condition, scope), SEARCHED) if known is None else (known, REMEMBERED)
+        at, length = (emit_search(e, one, condition, scope), SEARCH_BLOCK) if known is None else (known, REMEMBERED)
         if known is None and is_marked(e, one):
             return [emit_marked(e, one, at, length, scope)]
         return fold_range(e, folds, integer(0, at.type), integer(length, at.type), scope, totals, at)
-    if not any(sums) or e.exact or nested or extent < 2 * BLOCK:
+    if not any(sums) or e.exact or nested or extent < 2 * SUM_BLOCK:
         return fold_range(e, folds, first, end, scope, totals)
+    return _in_blocks(e, folds, flags, scope, totals, sums, end)
+
+
+def _in_blocks(
+    e: FoldEmitter,
+    folds: Sequence[Fold],
+    flags: Sequence[Flags],
+    scope: Scope,
+    totals: Sequence[Accumulator],
+    sums: Sequence[bool],
+    end: Value,
+) -> Sequence[Value]:
+    """The results of folds in one loop, in blocks of SUM_BLOCK iterations; `sums`: which of them carry more digits from block to block."""
+    variable, size = folds[0].variable, e.kernel.size_of(folds[0].variable)
     b, inside = e.b, [widest(fold.dtype) if is_sum else fold.dtype for fold, is_sum in zip(folds, sums, strict=True)]
     whole = [
         accumulator(fold.op, dtype, its, wide=is_sum, masks=b.abilities.masks)
         for fold, its, dtype, is_sum in zip(folds, flags, inside, sums, strict=True)
     ]
-    stop = integer(one.variable.hi + 1) if size is None else resized(b, end, "i64", size.variable.bounds)
-    count = integer(-(-extent // BLOCK))
+    stop = integer(variable.hi + 1) if size is None else resized(b, end, "i64", size.variable.bounds)
+    count = integer(-(-variable.extent // SUM_BLOCK))
     if size is not None:
-        count = b.binary("lshr", b.binary("add", stop, integer(BLOCK - 1), "nuw nsw"), integer(BLOCK.bit_length() - 1))
+        count = b.binary("lshr", b.binary("add", stop, integer(SUM_BLOCK - 1), "nuw nsw"), integer(SUM_BLOCK.bit_length() - 1))
 
     def step(counter: Value, carried: Carried) -> Carried:
-        first = b.binary("add", b.binary("mul", counter, integer(BLOCK), "nuw nsw"), integer(low), "nsw")
-        last = b.binary("add", first, integer(BLOCK), "nsw")
-        last = last if size is None and extent % BLOCK == 0 else b.intrinsic("smin", last, stop)
+        first = b.binary("add", b.binary("mul", counter, integer(SUM_BLOCK), "nuw nsw"), integer(variable.lo), "nsw")
+        last = b.binary("add", first, integer(SUM_BLOCK), "nsw")
+        last = last if size is None and variable.extent % SUM_BLOCK == 0 else b.intrinsic("smin", last, stop)
         parts = fold_range(e, folds, first, last, scope.inner(), totals)
         steps = zip(whole, _split(whole, carried), parts, folds, inside, strict=True)
         return tuple(value for one, own, part, fold, dtype in steps for value in one.step(b, own, convert(b, part, fold.dtype, dtype)))
@@ -252,7 +266,7 @@ def fold_range(
 
     def note() -> str:
         if folds[0] in e.rolled or start is not None:
-            terms = one.extent if start is None else SEARCHED
+            terms = one.extent if start is None else SEARCH_BLOCK
             return e.b.keep_rolled(vectors_of_fold(folds[0].dtype, terms, e.registers.bytes))
         if e.b.abilities.masks and not e.exact and all(map(sums_gathered, folds)):
             return e.b.keep_for_vectors()

@@ -9,9 +9,9 @@ from eqsat.codegen.builder import Value
 from eqsat.codegen.emitter import Emitter
 from eqsat.codegen.scope import Scope
 from eqsat.codegen.tiles.vectors import load_apart, spread, widened
-from eqsat.ir.joint import widening
 from eqsat.ir.loops import Load
 from eqsat.ir.tensor import Call, Scalar, operands, scalars
+from eqsat.ir.vectorizable import widening
 
 
 def of_neighbours(e: Emitter, root: Scalar, scope: Scope, width: int, step: Callable[[Load], int | None]) -> Value:

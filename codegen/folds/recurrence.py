@@ -22,7 +22,7 @@ from eqsat.codegen.folds.neighbours import of_neighbours, widens
 from eqsat.codegen.index import llvm_type
 from eqsat.codegen.scope import Scope
 from eqsat.codegen.tiles.vectors import spread, vector_store, vector_type
-from eqsat.ir import joint
+from eqsat.ir import vectorizable
 from eqsat.ir.affine import coefficient, is_affine
 from eqsat.ir.dtypes import is_integer, itemsize
 from eqsat.ir.evaluate import evaluate_index
@@ -60,7 +60,7 @@ class Recurrence:
     @property
     def in_vectors(self) -> bool:
         """Whether whole vectors of what is added can be computed, one behind the other."""
-        if self.dtype not in joint.LANES or self.step(self.store.index) != 1:
+        if self.dtype not in vectorizable.LANES or self.step(self.store.index) != 1:
             return False
         widened = {call.args[0] for call in scalars(self.added) if isinstance(call, Call) and widens(call)}
         return all(self._is_vector(term) and (term.dtype == self.dtype or term in widened) for term in scalars(self.added))
@@ -68,7 +68,7 @@ class Recurrence:
     def _is_vector(self, term: Scalar) -> bool:
         if isinstance(term, Load):
             return self.step(term.index) in (0, 1)
-        return isinstance(term, Literal) or (isinstance(term, Call) and (term.op in joint.OPS or widens(term)))
+        return isinstance(term, Literal) or (isinstance(term, Call) and (term.op in vectorizable.JOINT_OPS or widens(term)))
 
     @property
     def any_order(self) -> bool:

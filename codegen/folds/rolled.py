@@ -29,12 +29,12 @@ WRITTEN_HERE = 4
 ACROSS = 16
 CHOOSING = frozenset(("where", "maximum", "minimum", "fmax", "fmin", "floor_divide", "remainder", "fmod", "sign"))
 # where so many lines of the loop around are neighbours in memory, LLVM sorts so few elements of each in registers
-LINES, SORTED, SORTED_FOLD, SORTED_BYTES = 16, 4, 8, 64
+NEIGHBOURING_LINES, SORTED, SORTED_FOLD, SORTED_BYTES = 16, 4, 8, 64
 # loops over elements of two bytes or one; their folds are left to LLVM, but for products of bytes, which there is no instruction for
 NARROW, NARROW_SHORTEST, NARROW_LONGEST = 2, 6, 16
 # of a loop of up to so many iterations what fills no half of a vector matters, where it is so much, or functions; if the loop has more
 # than so many operations, which are written twice then, up to so many vectors
-LEFT, FEW_LEFT, MANY_OPERATIONS, FEW_VECTORS = 2048, 3, 32, 4
+LONGEST_WITH_REST, FEW_LEFT, MANY_OPERATIONS, FEW_VECTORS = 2048, 3, 32, 4
 # vectors of a fold that are folded side by side, at most
 SIDE_BY_SIDE = 4
 
@@ -92,7 +92,7 @@ def across_rows(kernel: Kernel) -> frozenset[For | Fold]:
 
 
 def _goes_across(loop: For | Fold, around: For, bound: dict[Var, Index]) -> bool:
-    if around.kind != "parallel" or around.variable.extent < LINES or not 1 < loop.variable.extent <= ACROSS:
+    if around.kind != "parallel" or around.variable.extent < NEIGHBOURING_LINES or not 1 < loop.variable.extent <= ACROSS:
         return False
     if isinstance(loop, Fold):
         is_long = loop.op in ("max", "min") and is_float(loop.dtype)
@@ -106,9 +106,8 @@ def _goes_across(loop: For | Fold, around: For, bound: dict[Var, Index]) -> bool
     return 1 in along and all(step in (0, 1) for step in along) and not any(step in (1, -1, None) for step in steps)
 
 
-def leaves_much(loop: For, vector_bytes: int, read_again: bool = False) -> bool:
-    """Whether what fills no vector of an innermost loop takes as long as vectors: LLVM does half of one together, the rest one by one.
-    `read_again`: what is stored is loaded soon, which waits where two vectors of it overlap."""
+def leaves_much(loop: For, vector_bytes: int) -> bool:
+    """Whether what fills no vector of an innermost loop takes as long as vectors: LLVM does half of one together, the rest one by one."""
     terms = list(scalars(*values_of(loop.body)))
     calls = [term for term in terms if isinstance(term, Call)]
     lanes = vector_bytes // max((itemsize(term.dtype) for term in terms), default=1)
@@ -116,11 +115,11 @@ def leaves_much(loop: For, vector_bytes: int, read_again: bool = False) -> bool:
     if any(isinstance(stmt, Fold) for stmt in loop.body):
         return 0 < whole <= FEW_VECTORS and left > 0
     if any(call.op in FUNCTIONS for call in calls):
-        return whole > 0 < left and loop.variable.extent <= LEFT
+        return whole > 0 < left and loop.variable.extent <= LONGEST_WITH_REST
     return (
         whole > 0
         and left % max(lanes // 2, 1) >= FEW_LEFT
-        and loop.variable.extent <= LEFT
+        and loop.variable.extent <= LONGEST_WITH_REST
         and (whole <= FEW_VECTORS or len(calls) <= MANY_OPERATIONS)
     )
 
@@ -151,7 +150,7 @@ def _stays(loop: For | Fold, around: Var, bound: dict[Var, Index]) -> bool:
     if gathers:
         return extent > SORTED
     lines = (coefficient(access.place, around) for access, step in zip(accesses, along, strict=True) if step != 0)
-    neighbours = around.extent >= LINES and all(line in (0, extent) for line in lines)
+    neighbours = around.extent >= NEIGHBOURING_LINES and all(line in (0, extent) for line in lines)
     return not neighbours or extent > (SORTED_FOLD if fold else SORTED) or extent * widest >= SORTED_BYTES
 
 

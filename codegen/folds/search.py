@@ -22,27 +22,27 @@ from eqsat.codegen.folds.neighbours import of_neighbours
 from eqsat.codegen.index import resized
 from eqsat.codegen.scope import Scope
 from eqsat.codegen.tiles.vectors import is_near
-from eqsat.ir import joint
+from eqsat.ir import vectorizable
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import COMPLEX, UNSIGNED, itemsize
 from eqsat.ir.index import substitute
 from eqsat.ir.loops import Bind, Fold, For, Kernel, Load, Stmt, Temp, bound_in, over, statements
-from eqsat.ir.ops import identity_of
+from eqsat.ir.ops import COMPARISONS, identity_of
 from eqsat.ir.tensor import Call, Literal, Position, Scalar, scalars
 
 # iterations of a block, and vectors of it that are looked at side by side
-BLOCK, SIDE_BY_SIDE = 64, 4
+SEARCH_BLOCK, SIDE_BY_SIDE = 64, 4
 # iterations of a block of a fold that remembers where its result was, and of such a fold
 REMEMBERED, LEAST_REMEMBERED = 1024, 4096
 # places whose answers are the bits of one number
-LEAST_MARKED, MOST_MARKED = 16, 2 * BLOCK
+LEAST_MARKED, MOST_MARKED = 16, 2 * SEARCH_BLOCK
 # operations whose code serves vectors in conditions
-ASKED = frozenset(("equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_or", "logical_and", *joint.OPS))
+ASKED = frozenset((*COMPARISONS, "logical_or", "logical_and", *vectorizable.JOINT_OPS))
 
 
 def searched(fold: Fold) -> Scalar | None:
     """The condition of a fold that is such a search; None for any other, or a short one."""
-    return sought(fold) if fold.variable.extent >= 2 * BLOCK else None
+    return sought(fold) if fold.variable.extent >= 2 * SEARCH_BLOCK else None
 
 
 def sought(fold: Fold) -> Scalar | None:
@@ -86,7 +86,7 @@ def _looks_for(fold: Fold, extremum: Fold) -> bool:
 def emit_search(e: Emitter, fold: Fold, condition: Scalar, scope: Scope) -> Value:
     """Where the block begins that is left to fold."""
     b, place, (first, end) = e.b, e.typed[fold.variable], e.range(fold.variable, scope)
-    none, size = integer(0, first.type), integer(BLOCK, first.type)
+    none, size = integer(0, first.type), integer(SEARCH_BLOCK, first.type)
     latest = b.binary("sub", end, size, "nsw")
     found = _found_by_mask() if b.abilities.masks else _found_by_count(max(itemsize(term.dtype) for term in scalars(condition)))
 
@@ -119,7 +119,7 @@ def is_marked(e: Emitter, fold: Fold) -> bool:
     known = (isinstance(term, Load | Literal | Temp) or (isinstance(term, Call) and term.op in ASKED) for term in scalars(condition))
     dtypes = {term.dtype for term in scalars(condition) if not isinstance(term, Call)}
     along = any(steps) and all(step is not None and (step == 0 or is_near(step)) for step in steps)
-    return along and all(known) and len(dtypes) == 1 and dtypes <= joint.LANES
+    return along and all(known) and len(dtypes) == 1 and dtypes <= vectorizable.LANES
 
 
 def _step(load: Load, fold: Fold) -> int | None:
@@ -132,7 +132,7 @@ def emit_marked(e: Emitter, fold: Fold, first: Value, count: int, scope: Scope) 
     b, (condition, place, last) = e.b, fold.value.args
     size = next(itemsize(term.dtype) for term in scalars(condition) if isinstance(term, Load))
     width = min(e.registers.bytes // size, 1 << count.bit_length() - 1)
-    type = f"i{BLOCK if count <= BLOCK else MOST_MARKED}"
+    type = f"i{SEARCH_BLOCK if count <= SEARCH_BLOCK else MOST_MARKED}"
 
     def answers(begin: int) -> Value:
         inner = scope.inner()

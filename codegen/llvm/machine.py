@@ -118,11 +118,11 @@ def host() -> Host:
         return Host()
 
 
-def machine_of(triple: str, cpu: str, features: str = "") -> Machine:
+def machine_of(triple: str, cpu: str) -> Machine:
     """Another machine, for which code can be written but not run."""
     binding().initialize_all_targets()
     binding().initialize_all_asmprinters()
-    return Machine(triple, cpu, features)
+    return Machine(triple, cpu, "")
 
 
 def optimize(text: str, on: Machine) -> Any:

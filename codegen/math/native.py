@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from eqsat.codegen.builder import Value, bits_of, real
 from eqsat.codegen.math.number import Number
-from eqsat.codegen.math.rare import LANES, SUFFIXES, TRAITS
+from eqsat.codegen.math.rare import SUFFIXES, TRAITS, VECTOR_LANES
 
 # the bits of the widest vector register
 WIDEST = 512
@@ -85,10 +85,10 @@ def _function(kind: str, result: str, values: tuple[Number, ...], body: Body) ->
     """A call of the function of this kind, which is declared with all its variants."""
     b, name = values[0].b, f"native.{kind}.{SUFFIXES[result][1]}"
     args = [Value(f"%{arg}", value.type) for arg, value in zip("xy", values, strict=False)]
-    b.declarations.add(_on_one(name, result, args, LANES[result][0]))
-    for lanes in LANES[result]:
+    b.declarations.add(_on_one(name, result, args, VECTOR_LANES[result][0]))
+    for lanes in VECTOR_LANES[result]:
         b.declarations |= set(_on_vectors(name, result, args, lanes, body))
-    variants = ",".join(f"_ZGV_LLVM_N{lanes}{'v' * len(args)}_{name}({name}.{lanes})" for lanes in LANES[result])
+    variants = ",".join(f"_ZGV_LLVM_N{lanes}{'v' * len(args)}_{name}({name}.{lanes})" for lanes in VECTOR_LANES[result])
     given = ", ".join(f"{value.value}" for value in values)
     return Number(b, b.emit(result, f'call {result} @{name}({given}) {TRAITS} "vector-function-abi-variant"="{variants}"'))
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from eqsat.codegen.builder import real
 from eqsat.codegen.math.number import Number
 
-LANES = {"float": (4, 8, 16), "double": (2, 4, 8, 16)}
+VECTOR_LANES = {"float": (4, 8, 16), "double": (2, 4, 8, 16)}
 SUFFIXES = {"float": ("f", "f32"), "double": ("", "f64")}
 TRAITS = "nounwind willreturn memory(none)"
 
@@ -25,11 +25,11 @@ def unless_huge(
     symbol = name + SUFFIXES[type][0]
     most = real(huge[type], type).text
     b.declarations |= {_on_one(symbol, type, len(args), most)}
-    b.declarations |= {text for lanes in LANES[type] for text in _on_vectors(symbol, type, lanes, len(args), most)}
+    b.declarations |= {text for lanes in VECTOR_LANES[type] for text in _on_vectors(symbol, type, lanes, len(args), most)}
     given = ", ".join([type] * len(args))
     b.declarations |= {code or f"declare {type} @{symbol}({given}) {TRAITS}", f"declare {type} @llvm.fabs.{SUFFIXES[type][1]}({type})"}
     places = "v" * (len(args) + 2)
-    names = ",".join(f"_ZGV_LLVM_N{lanes}{places}_rare.{symbol}(rare.{symbol}.{lanes})" for lanes in LANES[type])
+    names = ",".join(f"_ZGV_LLVM_N{lanes}{places}_rare.{symbol}(rare.{symbol}.{lanes})" for lanes in VECTOR_LANES[type])
     values = ", ".join(f"{type} {value.value.text}" for value in (size, common, *args))
     return Number(b, b.emit(type, f'call {type} @rare.{symbol}({values}) {TRAITS} "vector-function-abi-variant"="{names}"'))
 

@@ -36,6 +36,15 @@ HALF_PI = {
 }
 
 
+class Reduced(NamedTuple):
+    """r = |x| - n pi/2, |r| <= pi/4, and what is lost of it (`low`); its square; n."""
+
+    r: Number
+    low: Number
+    square: Number
+    quarters: Number
+
+
 class Turned(NamedTuple):
     """sin(r) and cos(r) of r = |x| - n pi/2, |r| <= pi/4."""
 
@@ -60,14 +69,11 @@ def cos(x: Number) -> Number:
 
 def tan(x: Number) -> Number:
     """tan(r), in odd quarters -1/tan(r); negated for negative x."""
-    size = magnitude(x)
-    n = rounded(size, 2 / math.pi)
-    r, low = _less_multiple(size, n.real)
-    z = r * r
+    r, low, z, n = _reduced(x)
     tangent = ordered_sum(r, muladd(r * z, polynomial(z, TAN[x.type]), low))
     inverse = near_reciprocal(tangent.high)
     error = muladd(-tangent.low, inverse, fused(-tangent.high, inverse, 1.0))
-    result = where((n.binary & 1).equals(0), tangent.high, -muladd(inverse, error, inverse))
+    result = where((n & 1).equals(0), tangent.high, -muladd(inverse, error, inverse))
     return unless_huge("tan", (x,), x, HUGE, (result.bits ^ _sign(x)).as_real)
 
 
@@ -82,15 +88,19 @@ def _sign(x: Number) -> Number:
     return x.bits & 1 << format_of(x).sign_bit
 
 
-def _turned(x: Number) -> Turned:
+def _reduced(x: Number) -> Reduced:
     size = magnitude(x)
     n = rounded(size, 2 / math.pi)
     r, low = _less_multiple(size, n.real)
-    z = r * r
+    return Reduced(r, low, r * r, n.binary)
+
+
+def _turned(x: Number) -> Turned:
+    r, low, z, n = _reduced(x)
     sine = ordered_sum(r, muladd(r * z, polynomial(z, SIN[x.type]), low))
     one = ordered_sum(1.0, z * -0.5)
     cosine = ordered_sum(one.high, muladd(z * z, polynomial(z, COS[x.type]), muladd(-r, low, one.low)))
-    return Turned(sine, cosine, n.binary)
+    return Turned(sine, cosine, n)
 
 
 def _less_multiple(x: Number, n: Number) -> Pair:

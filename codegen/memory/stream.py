@@ -14,7 +14,7 @@ from eqsat.codegen.emitter import Emitter
 from eqsat.codegen.index import llvm_type
 from eqsat.codegen.memory.lines import LINE_BYTES, Written, address_at, begins_within_lines, first_whole_line, target_at, written_in_rows
 from eqsat.codegen.scope import Scope
-from eqsat.ir import joint
+from eqsat.ir import vectorizable as joint
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.loops import For, Store, statements
 

@@ -13,10 +13,10 @@ from eqsat.codegen.folds.rolled import SORTED
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Index, Var, substitute
-from eqsat.ir.joint import is_joint
 from eqsat.ir.loops import Fold, For, Kernel, Let, Load, Pick, Stmt, Store, bound_in, values_of
 from eqsat.ir.picked_rows import place_in_row
 from eqsat.ir.tensor import Scalar, scalars
+from eqsat.ir.vectorizable import is_joint
 
 # bytes of an element: LLVM has loops of its own for rows of less
 LEAST_BYTES = 4

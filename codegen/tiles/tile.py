@@ -17,7 +17,7 @@ from eqsat.codegen.math import FUNCTIONS
 from eqsat.codegen.scope import Scope
 from eqsat.codegen.tiles.parts import BEGUN, part_shape, parts_of, pieces_of, turned_part_shape
 from eqsat.codegen.tiles.vectors import neighbours, spread, stepped, transposed, vector_load, vector_type, widened
-from eqsat.ir import joint
+from eqsat.ir import vectorizable as joint
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import is_complex, itemsize
 from eqsat.ir.index import Index, Var, substitute, variables

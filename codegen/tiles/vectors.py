@@ -5,7 +5,7 @@ from __future__ import annotations
 from eqsat.codegen.builder import LLVM_TYPES, MEMORY_TYPES, Value, integer
 from eqsat.codegen.emitter import Emitter
 from eqsat.codegen.scope import Scope
-from eqsat.ir import joint
+from eqsat.ir import vectorizable as joint
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.errors import InternalError
 from eqsat.ir.index import Index

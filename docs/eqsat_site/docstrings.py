@@ -103,4 +103,4 @@ def _code(text: str) -> str:
 def _plain(text: str) -> str:
     escaped = _SPECIAL.sub(lambda match: "\\" + match[0], text.replace(" .. ", " … "))
     linked = _PAGE.sub(lambda match: f":doc:`/{match[1]}`", escaped)
-    return _ERROR.sub(lambda match: f":py:exc:`~eqsat.ir.errors.{match[1]}`", linked)
+    return _ERROR.sub(lambda match: f":py:exc:`~eqsat.{match[1]}`", linked)

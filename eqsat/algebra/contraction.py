@@ -19,7 +19,7 @@ from eqsat.ir.tensor import Build, Read, Reduce, Scalar, Shape, axes, axis, redu
 
 Loops = tuple[Var, ...]
 # how much more has to be done as written than in parts
-GAIN = Fraction(3, 2)
+CONTRACTION_GAIN = Fraction(3, 2)
 
 
 @dataclass(frozen=True)

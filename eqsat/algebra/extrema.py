@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from eqsat.algebra.contraction import GAIN, folded, trips
+from eqsat.algebra.contraction import CONTRACTION_GAIN, folded, trips
 from eqsat.algebra.products import Opener, Product, is_call, opened, through_movements, variables_of
 from eqsat.algebra.repeats import without_repeats
 from eqsat.ir.dtypes import is_complex, is_inexact
@@ -50,7 +50,7 @@ def without_invariants(tensor: Build) -> Extremum | None:
     whole = parts.folded(op, different.bound, *different.factors)
     is_made = isinstance(whole, Read) and whole.tensor in parts.made and whole.indices == loops
     build = parts.made.pop() if is_made else Build(tensor.shape, whole)
-    if (parts.work + (0 if is_made else trips(loops))) * GAIN > trips(loops) * trips(bound):
+    if (parts.work + (0 if is_made else trips(loops))) * CONTRACTION_GAIN > trips(loops) * trips(bound):
         return None
     return Extremum(build, tuple(parts.made), parts.shows)
 

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from eqsat.algebra.contraction import folded
 from eqsat.algebra.products import (
     MOST_TERMS,
-    RING,
     Addend,
     Number,
     Opener,
@@ -21,6 +20,7 @@ from eqsat.algebra.products import (
     variables_of,
 )
 from eqsat.ir.index import Index, Var
+from eqsat.ir.ops import RING
 from eqsat.ir.tensor import Build, Call, Literal, Read, Scalar, axis, has_fold, reindexed, scalars
 
 # of polynomials: products, and factors of one of them

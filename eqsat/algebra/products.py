@@ -35,7 +35,6 @@ from eqsat.ir.tensor import (
 
 # coefficients of floats are exact until they are written, so that no two products become one by rounding to zero or infinity
 Number = int | Fraction
-RING = ("add", "subtract", "multiply", "negative")
 MOST_TERMS = 8
 # of floats; the least is one by that
 LARGEST_COEFFICIENT = {"float32": 1e10, "float64": 1e30, "complex64": 1e10, "complex128": 1e30}

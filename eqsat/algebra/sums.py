@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
 
-from eqsat.algebra.contraction import GAIN, Plan, Spelling, cheapest_order
+from eqsat.algebra.contraction import CONTRACTION_GAIN, Plan, Spelling, cheapest_order
 from eqsat.algebra.points import of_one_point
 from eqsat.algebra.products import (
     MOST_FACTORS,
@@ -63,7 +63,7 @@ def in_parts(tensor: Build) -> Parts | None:
     chosen = [of_one_point(product) for product in merged]
     plans = [cheapest_order(one.product, axes(tensor.shape)) for one in chosen]
     work = sum(plan.work for plan in plans) + (len(plans) - 1) * prod(tensor.shape)
-    if work * GAIN > sum(map(_written, (tensor, *expansion.opened))):
+    if work * CONTRACTION_GAIN > sum(map(_written, (tensor, *expansion.opened))):
         return None
     spelling = Spelling()
     terms = [(_term(spelling, plan, one.product, tensor), one.product.coefficient < 0) for plan, one in zip(plans, chosen, strict=True)]

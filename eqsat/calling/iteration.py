@@ -15,9 +15,9 @@ from eqsat.capture.signature import Arguments, Baked, is_number, leaves_of, spec
 from eqsat.capture.specs import Spec
 from eqsat.capture.traces import Trace, in_owner, is_traced
 from eqsat.capture.tracing import CURRENT, record, record_body
+from eqsat.ir.containers import Container, Structure, flatten_result, rebuild_result
 from eqsat.ir.errors import BoundsError, DTypeError, ShapeError, UsageError
 from eqsat.ir.steps import Loop
-from eqsat.ir.structure import Container, Structure, flatten_result, rebuild_result
 from eqsat.ir.tensor import Constant, Program, Tensor
 from eqsat.kernels.invariant import without_invariants
 from eqsat.operations.generic import integer

@@ -10,8 +10,8 @@ import numpy as np
 from eqsat.calling.leaves import Array, current, frozen, leaf_of, numbered, over_leaves, settle, stored
 from eqsat.capture.array import TracedArray
 from eqsat.capture.traces import Trace, Traced, is_lazy
+from eqsat.ir.containers import flatten_result, rebuild_result
 from eqsat.ir.errors import UsageError
-from eqsat.ir.structure import flatten_result, rebuild_result
 from eqsat.ir.tensor import Constant, Program, Tensor
 from eqsat.keeping.once import Once
 from eqsat.options import Options, fallback_by_default, options_of

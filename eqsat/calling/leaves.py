@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from eqsat.capture.arguments import array_spec
-from eqsat.ir.structure import Container
+from eqsat.ir.containers import Container
 from eqsat.ir.tensor import Constant, Input, Program, Tensor, over, tensors
 
 Array = np.ndarray[Any, Any]

@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from eqsat.capture.parts_of_orders import only_parts_of_orders
 from eqsat.ir.dtypes import is_inexact
 from eqsat.ir.generics import as_build
+from eqsat.ir.ops import COMPARISONS
 from eqsat.ir.steps import Parts, take_apart
 from eqsat.ir.tensor import Build, Call, Gather, Generic, Program, Read, Reduce, Scalar, Tensor, scalars, sources, tensors
 from eqsat.options import Numerics, Options
 
-COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
 # they give one of their operands, or what follows from one without rounding
 SELECTIONS = ("maximum", "minimum", "fmax", "fmin", "where", "negative", "absolute", "astype", "real", "imag", "conjugate")
 # one operation gives the same whatever is around it: several may be contracted

@@ -13,8 +13,8 @@ import numpy as np
 from eqsat.capture.arguments import array_spec
 from eqsat.capture.array import TracedArray
 from eqsat.capture.specs import Spec
+from eqsat.ir.containers import Structure, fields_of, flatten_result
 from eqsat.ir.errors import UsageError
-from eqsat.ir.structure import Structure, fields_of, flatten_result
 from eqsat.operations.table import plain_signature
 
 POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -144,6 +144,7 @@ def leaves_of(*values: Any) -> Iterator[Any]:
 
 
 def is_container(value: Any) -> bool:
+    """Whether arguments may stand in it: a tuple, list or dict and nothing derived from these, or a dataclass with fields."""
     return type(value) in CONTAINERS or bool(fields_of(value))
 
 
@@ -195,6 +196,7 @@ def lay_out(
 
 
 def function_name(function: Callable[..., Any]) -> str:
+    """The name of a function; of a callable without one that of its type."""
     return getattr(function, "__name__", type(function).__name__)
 
 

@@ -176,7 +176,7 @@ def _corners(program: Program, dims: Sequence[Var]) -> Iterator[dict[str, int]]:
 
 def with_sizes_known(program: Program, values: Mapping[str, int]) -> Program:
     """The program for these sizes."""
-    variables = {size.variable: values[size.variable.name[1:]] for size in program.sizes if not size.is_made}
+    variables = {size.variable: values[size.name] for size in program.sizes if not size.is_made}
     extents = {marker: polynomial.at(variables) for marker, polynomial in meanings(program.sizes).items()}
     return resized(program, lambda n: extents.get(n, n), lambda term: Const(variables[term]) if isinstance(term, Var) else term, ())
 

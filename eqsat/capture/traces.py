@@ -96,7 +96,7 @@ class Trace:
         """One more operation.  Sizes are large numbers while a program is recorded: a loop over one of Python's would not end."""
         self._operations += 1
         if self.sizes and self._operations > MOST_OF_SIZES:
-            names = ", ".join(size.variable.name[1:] for size in self.sizes.sizes)
+            names = ", ".join(size.name for size in self.sizes.sizes)
             raise DerivedSizeError(
                 f"found more than {MOST_OF_SIZES:,} operations, where {names} is known at run time only; instead of a loop of Python's "
                 "over a size use operations along an axis, or eqsat.fori for a known number of steps"

@@ -15,13 +15,14 @@ from eqsat.capture.signature import Arguments, Baked, Laid, describe, function_n
 from eqsat.capture.sized_trace import program_of_any_size
 from eqsat.capture.specs import Spec
 from eqsat.capture.traces import Trace, in_owner, is_traced
+from eqsat.ir.containers import fields_of, flatten_result, rebuild_result
+from eqsat.ir.copied import copied
 from eqsat.ir.dtypes import dtype_name
 from eqsat.ir.errors import EqsatError, TraceError, UnsupportedError, UsageError
 from eqsat.ir.evaluate import evaluate_index
 from eqsat.ir.index import Index, variables
 from eqsat.ir.steps import Loop
-from eqsat.ir.structure import fields_of, flatten_result, rebuild_result
-from eqsat.ir.tensor import Constant, Input, Program, Size, Tensor, copied
+from eqsat.ir.tensor import Constant, Input, Program, Size, Tensor
 from eqsat.operations.indexing import MASKS
 from eqsat.operations.movement import transpose
 from eqsat.sizes.markers import TRACED, DerivedSizeError, Markers, in_names
@@ -120,7 +121,7 @@ def _record(function: Callable[..., Any], arguments: Arguments, markers: Markers
     except OverflowError as error:
         if not markers.sizes:
             raise
-        names = ", ".join(size.variable.name[1:] for size in markers.sizes)
+        names = ", ".join(size.name for size in markers.sizes)
         raise DerivedSizeError(f"found places beyond 64 bits among what is made of {names}; give them smaller bounds") from error
     finally:
         CURRENT.reset(tokens[0])
@@ -145,7 +146,7 @@ def record_body(function: Callable[..., Any], arguments: Arguments, around: Trac
 def _recorded(
     function: Callable[..., Any], arguments: Arguments, sizes: tuple[Size, ...], owner: Trace, steps: int | None = None
 ) -> Program:
-    markers = {size.variable.name[1:]: size.marker for size in sizes}
+    markers = {size.name: size.marker for size in sizes}
     inputs: list[Input] = []
 
     def value(where: str, leaf: Spec | Laid | Baked) -> Any:

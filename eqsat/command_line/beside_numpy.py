@@ -65,7 +65,7 @@ def beside_numpy(
         title=title,
         cost=(float(result.original_cost), float(result.cost)),
         kernels=(kernel_count(program), kernel_count(result.program)),
-        matches=dict(result.report.matches),
+        matches=result.report.fired,
         stop_reason=result.report.stop_reason.value,
         deviation=found,
         allowed=allowed,
@@ -136,10 +136,9 @@ def table(found: Comparison) -> str:
 
 
 def _rules(matches: Mapping[str, int]) -> str:
-    fired = sorted(((count, name) for name, count in matches.items() if count), key=lambda row: (-row[0], row[1]))
-    shown = ", ".join(f"{name} {count}" for count, name in fired[:RULES_SHOWN])
-    more = ", ..." if len(fired) > RULES_SHOWN else ""
-    return f"{len(fired)} fired {sum(count for count, _ in fired)} times: {shown}{more}" if fired else "none fired"
+    shown = ", ".join(f"{name} {count}" for name, count in list(matches.items())[:RULES_SHOWN])
+    more = ", ..." if len(matches) > RULES_SHOWN else ""
+    return f"{len(matches)} fired {sum(matches.values())} times: {shown}{more}" if matches else "none fired"
 
 
 def duration(seconds: float) -> str:

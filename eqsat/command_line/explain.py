@@ -83,11 +83,6 @@ def _change_data(step: ProgramStep) -> dict[str, Any]:
     return {"rules": list(step.rows), "tensors": list(step.tensors), "changes": changes}
 
 
-def _fired(report: Report) -> list[tuple[str, int]]:
-    """Rows that matched, the frequent first."""
-    return sorted(((name, count) for name, count in report.matches.items() if count), key=lambda one: (-one[1], one[0]))
-
-
 def _tables() -> dict[str, str]:
     """The table of each row."""
     return {row.name: table.name for table, row in rows()}
@@ -95,8 +90,11 @@ def _tables() -> dict[str, str]:
 
 def _rule_table(report: Report) -> Table:
     tables = _tables()
-    fired = tuple((name, tables.get(name, ""), str(count)) for name, count in _fired(report))
-    return Table("rules", ("rule", "table", "matches"), fired, frozenset({"matches"}))
+    fired = [(name, tables.get(name, ""), str(count)) for name, count in report.fired.items()]
+    if not report.rested:
+        return Table("rules", ("rule", "table", "matches"), tuple(fired), frozenset({"matches"}))
+    rested = tuple((*row, "rested" if row[0] in report.rested else "") for row in fired)
+    return Table("rules", ("rule", "table", "matches", "matched too often"), rested, frozenset({"matches"}))
 
 
 def _report_data(report: Report) -> dict[str, Any]:
@@ -107,7 +105,8 @@ def _report_data(report: Report) -> dict[str, Any]:
         "nodes": report.nodes,
         "classes": report.classes,
         "seconds": report.seconds,
-        "rules": [{"name": name, "table": tables.get(name), "matches": count} for name, count in _fired(report)],
+        "rules": [{"name": name, "table": tables.get(name), "matches": count} for name, count in report.fired.items()],
+        "rested": sorted(report.rested),
     }
 
 

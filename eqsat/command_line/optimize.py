@@ -47,7 +47,7 @@ def _answer(found: Comparison, out: Path | None) -> Answer:
         "function": found.title,
         "cost_ns": {"before": finite(found.cost[0]), "after": finite(found.cost[1])},
         "kernels": {"before": found.kernels[0], "after": found.kernels[1]},
-        "rules": {name: count for name, count in found.matches.items() if count},
+        "rules": dict(found.matches),
         "stop_reason": found.stop_reason,
         "agrees": found.agrees,
         "deviation": {"found": finite(found.deviation), "allowed": found.allowed},

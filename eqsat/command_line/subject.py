@@ -76,7 +76,7 @@ class Subject:
     def sizes(self) -> dict[str, int]:
         """The sizes that are known at run time only, with the numbers that estimates are for."""
         sizes = self.result.original.sizes if isinstance(self.result, Result) else ()
-        return {size.variable.name[1:]: size.marker for size in sizes}
+        return {size.name: size.marker for size in sizes}
 
     @property
     def estimated(self) -> str:
@@ -142,7 +142,7 @@ def _index_form(term: Index, options: Options) -> Form:
 
 
 def _kernels(cost: Cost, makes: Mapping[str, Iterable[Tensor]], program: Program) -> tuple[KernelCost, ...]:
-    sizes = {size.marker: Var(size.variable.name[1:], *size.variable.bounds) for size in program.sizes}
+    sizes = {size.marker: Var(size.name, *size.variable.bounds) for size in program.sizes}
 
     def described(tensor: Tensor) -> str:
         return describe(tuple(sizes.get(extent, extent) for extent in tensor.shape), tensor.dtype)

@@ -11,7 +11,7 @@ from eqsat.ir.index import Apply, Index, walk
 from eqsat.ir.tensor import Build, Call, Gather, Read, Reduce, Size, Tensor
 from eqsat.ir.text import body_text, tensor_names, with_sizes
 from eqsat.kernels.cost_parts import parts_of
-from eqsat.kernels.picking import Nest, remaining
+from eqsat.kernels.picking import PlacedKernel, remaining
 from eqsat.pricing.cost_model import CostModel
 from eqsat.pricing.element_costs import FoldPart
 from eqsat.pricing.target import DEFAULT_TARGET
@@ -50,7 +50,7 @@ def cost_snapshot(result: Result | IndexResult) -> CostSnapshot:
         kernels=kernel_costs(result),
         program=tuple(str(result.expr if isinstance(result, IndexResult) else result.program).splitlines()),
         unit=result.cost.unit,
-        rules=tuple(sorted(name for name, count in result.report.matches.items() if count)),
+        rules=tuple(sorted(result.report.fired)),
     )
 
 
@@ -68,7 +68,7 @@ def _operations(term: Index, weights: IndexWeights) -> dict[str, float]:
     return {_short(str(sub)): weights.term_cycles(sub) / DEFAULT_TARGET.ghz for sub in applied}
 
 
-def _made(nest: Nest, names: Mapping[Tensor, str]) -> tuple[str, ...]:
+def _made(nest: PlacedKernel, names: Mapping[Tensor, str]) -> tuple[str, ...]:
     """The names of what a kernel computes, on the way and last; a kernel of parts is named by the whole."""
     whole = [build for group, _ in nest.part_of for build in group]
     return _named((*nest.within, *(whole or nest.made)), names)
@@ -78,7 +78,7 @@ def _named(made: Iterable[Tensor], names: Mapping[Tensor, str]) -> tuple[str, ..
     return tuple(names[tensor] for tensor in made if tensor in names)
 
 
-def _parts(nest: Nest, model: CostModel, names: Mapping[Tensor, str], sizes: Collection[Size]) -> dict[str, float]:
+def _parts(nest: PlacedKernel, model: CostModel, names: Mapping[Tensor, str], sizes: Collection[Size]) -> dict[str, float]:
     """What a kernel's nanoseconds are spent on, by name; what moves and stores a result is one."""
     found: dict[str, float] = defaultdict(float)
     for key, ns in parts_of(nest, model):

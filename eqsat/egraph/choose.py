@@ -9,7 +9,7 @@ from typing import Any
 from eqsat.egraph.forms import RAW, SIGNS, Choice, Forms, Honesty, choose, index_children
 from eqsat.egraph.index_cost import IndexWeights, has_offset, index_cycles
 from eqsat.egraph.linear import Linear
-from eqsat.egraph.schema import LEAVES
+from eqsat.egraph.schema import INDEX_LEAVES
 from eqsat.egraph.snapshot import ENode, Snapshot
 from eqsat.egraph.spell import Group, as_spelled, common_groups, given_class, index_term, reachable, split_groups
 from eqsat.ir.index import Index
@@ -60,7 +60,7 @@ def written_forms(snapshot: Snapshot, forms: Forms, written: Iterable[tuple[int,
         name = snapshot.name(handle)
         node = ENode(op, args)
         names = {child: snapshot.name(child) for child in index_children(node)}
-        if chosen[name].op in LEAVES or any(child not in forms for child in names.values()):
+        if chosen[name].op in INDEX_LEAVES or any(child not in forms for child in names.values()):
             continue
         if op == "Sum":
             form = Linear.of(args[0], [(names[atom], k) for atom, k in args[1:]])
@@ -75,7 +75,7 @@ def _may_share(forms: Forms, nodes: list[Choice]) -> bool:
     readers: dict[object, int] = {}
     for name, node, children, _ in nodes:
         terms = [node.args[1:]] if node.op == "Sum" and any(k != 1 or len(node.args) > 2 for _, k in node.args[1:]) else []
-        for read in (*(child for child in children if forms[child].op not in LEAVES), *terms):
+        for read in (*(child for child in children if forms[child].op not in INDEX_LEAVES), *terms):
             if readers.setdefault(read, name) != name:
                 return True
     return False
@@ -299,7 +299,7 @@ def _chosen_without(
 
 
 def _made_of(forms: Forms, classes: Iterable[int], name: int) -> set[int]:
-    """The classes that are made of one of them, and that one."""
+    """`name`, and every class of `classes` that reads it, directly or through others."""
     parents: dict[int, list[int]] = {}
     for reader in classes:
         for child in index_children(forms[reader]):

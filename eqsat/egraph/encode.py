@@ -19,10 +19,10 @@ from eqsat.ir import interval
 from eqsat.ir.errors import UnsupportedError
 from eqsat.ir.index import OPS, Apply, Const, Index, Var, in_order, walk
 from eqsat.ir.interval import Interval
-from eqsat.ir.tensor import is_size, level_of, reduction
+from eqsat.ir.tensor import is_size, level_of, position_of, reduction
 
-LIMIT = 1 << 62
-EVERYTHING = (-LIMIT, LIMIT)
+NUMBER_LIMIT = 1 << 62
+EVERYTHING = (-NUMBER_LIMIT, NUMBER_LIMIT)
 Key = tuple[object, ...]
 # a comparison of a and b as a sign: whether they are swapped, and what a strict one subtracts; a < b is b - a - 1 >= 0
 COMPARISONS = {"lt": (False, 1), "le": (False, 0), "gt": (True, 1), "ge": (True, 0)}
@@ -99,7 +99,7 @@ class Encoder:
     def bounded(self, handle: int, bounds: Interval) -> int:
         """State bounds of a class; those that are known already are not stated again."""
         known = self.bounds.get(handle, EVERYTHING)
-        lo, hi = min(max(bounds[0], known[0]), LIMIT), max(min(bounds[1], known[1]), -LIMIT)
+        lo, hi = min(max(bounds[0], known[0]), NUMBER_LIMIT), max(min(bounds[1], known[1]), -NUMBER_LIMIT)
         if (lo, hi) != known:
             self.facts["bounds"].append((handle, lo, hi))
             self.bounds[handle] = (lo, hi)
@@ -118,7 +118,7 @@ class Encoder:
         handle = self._made.get(key)
         if handle is None:
             lo, hi = self.linear_bounds(form)
-            if lo > LIMIT or hi < -LIMIT:
+            if lo > NUMBER_LIMIT or hi < -NUMBER_LIMIT:
                 raise UnsupportedError(f"simplify: a sum reaches {lo}..{hi}, beyond 62 bits")
             # members gather under the handle, so every form needs one of its own
             handle = self._made[key] = self.new_handle()
@@ -172,8 +172,11 @@ class Encoder:
     def _axis(self, variable: Var) -> int:
         """A loop axis, or a reduction variable named by its de Bruijn index."""
         level = level_of(variable)
-        kind = "Axis" if level is None else "RAxis"
-        return self.node(kind, int(variable.name[1:]) if level is None else level, variable.extent)
+        if level is not None:
+            return self.node("RAxis", level, variable.extent)
+        position = position_of(variable)
+        assert position is not None, variable
+        return self.node("Axis", position, variable.extent)
 
     def index(self, root: Index, axes: bool = False) -> int:
         """The handle of an index term in n-ary form; with `axes` it is one of a tensor body."""
@@ -201,7 +204,7 @@ class Encoder:
     def _form(self, term: Index, axes: bool) -> Linear:
         if isinstance(term, Const):
             return Linear(checked(int(term.value)))
-        if max(map(abs, term.bounds)) >= LIMIT:
+        if max(map(abs, term.bounds)) >= NUMBER_LIMIT:
             raise UnsupportedError(f"simplify: `{term}` reaches {term.bounds}, beyond 62 bits")
         if isinstance(term, Var):
             if term.lo == term.hi and not axes:
@@ -271,7 +274,7 @@ class Encoder:
 
     def _truth(self, name: str, form: Linear) -> Linear:
         lo, hi = self.linear_bounds(form)
-        if max(abs(lo), abs(hi)) >= LIMIT:
+        if max(abs(lo), abs(hi)) >= NUMBER_LIMIT:
             raise UnsupportedError(f"simplify: a comparison reaches {lo}..{hi}, beyond 62 bits")
         holds = (lo >= 0, hi >= 0) if name == "Nonneg" else (lo == hi == 0, lo <= 0 <= hi)
         return Linear(0, ((self.bounded(self.node(name, self.sum(form)), (int(holds[0]), int(holds[1]))), 1),))
@@ -291,6 +294,6 @@ class Encoder:
 
 def checked(value: int) -> int:
     """`value` if egglog's 64-bit integers hold it with room to compute."""
-    if abs(value) >= LIMIT:
+    if abs(value) >= NUMBER_LIMIT:
         raise UnsupportedError(f"simplify: constant {value} is beyond 62 bits")
     return value

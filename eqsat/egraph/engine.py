@@ -24,12 +24,12 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Any, Generic, TypeVar
 
-from eqsat.egraph.schema import GATHERED, WIDTH, load_ruleset, loadable
+from eqsat.egraph.schema import GATHERED, ROW_WIDTH, load_ruleset, loadable
 from eqsat.ir.errors import InternalError
 
 T = TypeVar("T")
 Row = tuple[int, ...]
-_PADDING = (0,) * (WIDTH - 1)
+_PADDING = (0,) * (ROW_WIDTH - 1)
 SESSIONS_PER_POP = 128
 # tables of more nodes are popped at the end of their session: that takes 5 ms, and a microsecond a node is what they would cost the next
 WORN = 5000
@@ -101,7 +101,7 @@ class _Loaded(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return self.module
 
     def exec_module(self, module: ModuleType) -> None:
-        """It has run."""
+        """Nothing: the module has run already."""
 
 
 @functools.cache

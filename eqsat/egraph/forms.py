@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from eqsat.egraph.index_cost import DEFAULT_WEIGHTS, DIVIDED, IndexWeights
 from eqsat.egraph.linear import Linear
-from eqsat.egraph.schema import SUM_OPS
+from eqsat.egraph.schema import INDEX_LEAVES, SUM_OPS
 from eqsat.egraph.snapshot import ENode, Snapshot
 
 Forms = Mapping[int, ENode]
@@ -19,7 +19,7 @@ RAW = ("Raw1", "Raw2", "Raw3")
 # where the classes stand among the operands of a node, if not all operands are classes
 _NONE, _FIRST, _LATER = slice(0, 0), slice(0, 1), slice(1, None)
 CHILDREN = {
-    **dict.fromkeys(("Num", "Var", "Axis", "RAxis", "Unknown"), _NONE),
+    **dict.fromkeys((*INDEX_LEAVES, "Unknown"), _NONE),
     **dict.fromkeys(("Scale", *RAW), _LATER),
     "Given": _FIRST,
 }

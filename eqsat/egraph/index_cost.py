@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from eqsat.egraph.schema import OP_OF_NODE
+from eqsat.egraph.schema import INDEX_LEAVES, OP_OF_NODE
 from eqsat.egraph.snapshot import ENode
 from eqsat.ir.index import Apply, Const, Index, walk
 
@@ -44,7 +44,7 @@ SAME_AS = {
 # rules turn divisors positive; what is read through such a form meets more rules, and is spelled with a negative one where that is less
 NEGATIVE_DIVISOR = 2.5
 # not is free, for it inverts a comparison or a branch; Given costs just enough that a term without it is preferred, which shares more
-FREE_NODES = dict.fromkeys(("Num", "Var", "Axis", "RAxis", "Not"), 0.0)
+FREE_NODES = dict.fromkeys((*INDEX_LEAVES, "Not"), 0.0)
 GIVEN = 1e-3
 # and beside such a term a division costs more than what rests on a few assumptions and has none
 DIVIDED = 4e-3

@@ -65,7 +65,7 @@ INDEX_NODES = (
 GATHER_RANKS = (1, 2, 3, 4)
 # a class that holds one of these carries no other structure
 VARIABLES = ("Var", "Axis", "RAxis")
-LEAVES = ("Num", *VARIABLES)
+INDEX_LEAVES = ("Num", *VARIABLES)
 SUM_OPS = ("Num", "Sum", "Add", "Scale", "Prod", "Mul")
 TENSOR_NODES = (
     Constructor("Nil", (), "Ixs"),
@@ -134,7 +134,7 @@ MERGE = {"lo": "(max old new)", "hi": "(min old new)", "residue": "(min old new)
 
 
 # the columns of relation `row`, through which everything is loaded: what it is, a handle or key, operands
-WIDTH = 10
+ROW_WIDTH = 10
 # sums of at most this many terms are one row
 SHORT_SUM = 3
 # nodes that are made when all their members have been stated
@@ -173,7 +173,7 @@ def load_ruleset(name: str) -> str:
 
 def _loader(kind: int, name: str, names: list[str], actions: str, where: str = "") -> str:
     """The rule that carries out rows of one kind, in a ruleset of its own."""
-    columns = [*names, *(f"z{k}" for k in range(WIDTH - 1 - len(names)))]
+    columns = [*names, *(f"z{k}" for k in range(ROW_WIDTH - 1 - len(names)))]
     row = f"(row {kind} {' '.join(columns)})"
     ruleset = load_ruleset(name)
     return f'(ruleset {ruleset})\n(rule ({row} {where}) ({actions}) :ruleset {ruleset} :name "load {name}")'
@@ -184,7 +184,7 @@ def _loaders(sorts: tuple[str, ...]) -> Iterator[str]:
     for node in nodes_of(sorts):
         names = [f"a{k}" for k in range(len(node.operands))]
         built = " ".join(_value(sort, name) for sort, name in zip(node.operands, names, strict=True))
-        leaf = f"(leaf (H{node.sort} h))" if node.name in LEAVES else ""
+        leaf = f"(leaf (H{node.sort} h))" if node.name in INDEX_LEAVES else ""
         yield _loader(kinds[node.name], node.name, ["h", *names], f"(union (H{node.sort} h) ({node.name} {built})) {leaf}")
     for name, keys in (over(FACTS, sorts) | relations(sorts)).items():
         names = [f"a{k}" for k in range(len(keys))]
@@ -224,7 +224,7 @@ def declarations(sorts: tuple[str, ...] = CLASS_SORTS) -> str:
     lines += [f"(relation {name} ({' '.join(map(_egglog_sort, operands))}))" for name, operands in relations(sorts).items()]
     lines += ["(function gathered (i64) Terms :merge (multiset-sum old new))"]
     lines += ["(function gathered-factors (i64) Factors :merge (multiset-sum old new))"]
-    lines += [f"(relation row ({' '.join(['i64'] * WIDTH)}))"]
+    lines += [f"(relation row ({' '.join(['i64'] * ROW_WIDTH)}))"]
     return "\n".join([*lines, *_loaders(sorts), *_clearing(sorts)])
 
 
@@ -233,7 +233,7 @@ def _clearing(sorts: tuple[str, ...]) -> Iterator[str]:
     rows = {node.name: len(node.operands) for node in nodes_of(sorts)}
     rows |= {f"H{sort}": 1 for sort in sorts} | {"T": 2, "Sum": 2, "Prod": 1}
     yield "(ruleset clear)"
-    columns = " ".join(f"a{k}" for k in range(WIDTH))
+    columns = " ".join(f"a{k}" for k in range(ROW_WIDTH))
     yield f'(rule ((row {columns})) ((delete (row {columns}))) :ruleset clear :name "clear row")'
     for name, arity in rows.items():
         row = f"({' '.join([name, *(f'a{k}' for k in range(arity))])})"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from eqsat.capture.compared import taken_apart
-from eqsat.capture.places import with_places
+from eqsat.capture.place_checks import with_places
 from eqsat.explaining.derivation import names_of
 from eqsat.explaining.explored import explored, under
 from eqsat.extraction.cheapest import Extracted, Seen, cheapest_outputs

@@ -83,7 +83,7 @@ def compare(first: Result | IndexResult, second: Result | IndexResult) -> Contra
         raise UsageError(f"compare: found {type(first).__name__} and {type(second).__name__}, expected two Results or two IndexResults")
     one, other = (str(result.program if isinstance(result, Result) else result.expr).splitlines() for result in (first, second))
     diff = "\n".join(difflib.unified_diff(one, other, "first", "second", lineterm="", n=1))
-    matches = [{name: count for name, count in result.report.matches.items() if count} for result in (first, second)]
+    matches = [result.report.fired for result in (first, second)]
     only = [tuple(sorted((name, n) for name, n in mine.items() if name not in theirs)) for mine, theirs in (matches, matches[::-1])]
     reports = (_shown(first.report), _shown(second.report))
     return Contrast((first.cost, second.cost), tuple(_kernels(first, second)), only[0], only[1], diff, reports)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from math import gcd
 
-from eqsat.egraph.encode import Encoder
+from eqsat.egraph.encode import COMPARISONS, Encoder
 from eqsat.ir import interval
 from eqsat.ir.errors import UnsupportedError
 from eqsat.ir.evaluate import evaluate_index
@@ -23,7 +23,6 @@ from eqsat.rules.index_rules import DIVISION_TABLES, SYMBOLIC
 from eqsat.rules.row import Pattern, is_literal
 
 Binding = dict[Var, Index]
-COMPARISONS = ("lt", "le", "gt", "ge")
 # factors of a product, and numbers, of which all divisors are tried
 MAX_FACTORS, MAX_DIVISOR = 4, 1 << 12
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from eqsat.capture.compared import taken_apart
-from eqsat.capture.places import with_places
+from eqsat.capture.place_checks import with_places
 from eqsat.explaining.derivation import Change, Maps, Stage, derive
 from eqsat.explaining.explanation import Step, equations, explain_steps
 from eqsat.explaining.matches import FLATTEN

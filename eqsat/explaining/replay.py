@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from eqsat.egraph.definitions import definitions_of
-from eqsat.egraph.encode import LIMIT, Encoder
+from eqsat.egraph.encode import NUMBER_LIMIT, Encoder
 from eqsat.egraph.engine import Row
 from eqsat.egraph.forms import cheapest_forms, index_children, read
 from eqsat.egraph.index_cost import DEFAULT_WEIGHTS, IndexWeights
@@ -90,7 +90,7 @@ class _Visit(Visit):
 
     def state(self, relation: str, *operands: int) -> None:
         super().state(relation, *operands)
-        if all(abs(operand) < LIMIT for operand in operands):
+        if all(abs(operand) < NUMBER_LIMIT for operand in operands):
             self.note(operands[0], view=(relation, operands[1:]))
 
 

@@ -17,11 +17,11 @@ from eqsat.extraction.index_reader import IndexReader
 from eqsat.extraction.offers import composed
 from eqsat.indices.equality import prove_equal
 from eqsat.ir.check import check_program
+from eqsat.ir.containers import positions
 from eqsat.ir.definitions import redefined
 from eqsat.ir.errors import UnsupportedError, UsageError
 from eqsat.ir.generics import as_builds
 from eqsat.ir.index import Apply, Index, as_index, walk
-from eqsat.ir.structure import positions
 from eqsat.ir.tensor import Input, Program, Tensor
 from eqsat.options import Options
 from eqsat.pipeline import Pipeline

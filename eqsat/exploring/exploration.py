@@ -6,7 +6,7 @@ from typing import Any
 
 from eqsat.calling.subject import subject_of
 from eqsat.capture.compared import taken_apart
-from eqsat.capture.places import explicit
+from eqsat.capture.place_checks import explicit
 from eqsat.egraph.encode import Encoder
 from eqsat.egraph.index_cost import IndexWeights, index_cycles
 from eqsat.egraph.snapshot import written_snapshot
@@ -91,7 +91,7 @@ def explore_program(program: Program, options: Options) -> EGraph:
         stopped=_stopped(report, transcript),
         types=types,
         leaves=classes.leaves,
-        sizes={size.marker: size.variable.name[1:] for size in program.sizes},
+        sizes={size.marker: size.name for size in program.sizes},
     )
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from eqsat.egraph.definitions import definitions_of
 from eqsat.egraph.engine import Row
 from eqsat.egraph.linear import Linear
-from eqsat.egraph.schema import CLASS_SORTS, CONSTRUCTORS, LEAVES, nodes_of
+from eqsat.egraph.schema import CLASS_SORTS, CONSTRUCTORS, INDEX_LEAVES, nodes_of
 from eqsat.egraph.snapshot import ENode, Snapshot, take_snapshot
 from eqsat.exploring.labels import operands
 from eqsat.exploring.traced import FORGET, Traced, relation_of, traced_engine
@@ -233,7 +233,7 @@ class _Recorder:
             facts: defaultdict[str, list[Row]] = defaultdict(list)
             for handle, node in ready.items():
                 args = tuple(self._marks.name(v) if isinstance(v, str) else v for v in node.args)
-                if node.op in LEAVES:  # loading one also tells rules that it is a leaf, before the session did
+                if node.op in INDEX_LEAVES:  # loading one also tells rules that it is a leaf, before the session did
                     self.engine.run_text(f"(union (H{chosen[handle][0]} {handle}) ({node.op} {' '.join(map(str, args))}))")
                 else:
                     facts[node.op].append((handle, *args))

@@ -13,6 +13,7 @@ from eqsat.egraph.engine import Engine, PerThread
 from eqsat.egraph.schema import CONSTRUCTORS, Constructor, nodes_of
 from eqsat.explaining.matches import Expression, parse, unparsed
 from eqsat.rules import Table, egglog_program
+from eqsat.saturate import tables_for
 
 FORGET = "forget"
 
@@ -31,8 +32,7 @@ _ENGINES = PerThread[tuple[Traced, tuple[Table, ...]]]()
 
 def traced_engine(tables: tuple[Table, ...], sorts: tuple[str, ...]) -> Traced:
     """The engine of this thread for these tables over classes of these sorts."""
-    if "Tx" not in sorts:
-        tables = tuple(table for table in tables if table.phase == "index")
+    tables = tables_for(sorts, tables)
 
     def made() -> tuple[Traced, tuple[Table, ...]]:
         program, rulesets = egglog_program(tables, sorts)

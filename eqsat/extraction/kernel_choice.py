@@ -295,7 +295,7 @@ def again_ns(model: CostModel, kernels: Iterable[Kernel]) -> dict[int, float]:
 
 
 def times_in_folds(kernels: Iterable[Kernel]) -> dict[int, float]:
-    """How many times element classes are computed in reductions; without end if for some loop again that they do not depend on."""
+    """How many times each element class is computed in reductions; infinity where a loop repeats it that it does not depend on."""
     stack = [(fold, fold.loops, False) for kernel in kernels for fold in choices_below(kernel.element) if _is_fold(fold)]
     seen, found = set(stack), dict[int, float]()
     while stack:

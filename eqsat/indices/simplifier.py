@@ -13,10 +13,11 @@ from eqsat.egraph.encode import Encoder
 from eqsat.egraph.forms import Forms, Reading
 from eqsat.egraph.index_cost import DEFAULT_WEIGHTS, IndexWeights, index_cycles
 from eqsat.egraph.linear import Linear
-from eqsat.egraph.schema import LEAVES
+from eqsat.egraph.schema import INDEX_LEAVES
 from eqsat.egraph.settled import is_settled
 from eqsat.egraph.snapshot import Snapshot, written_snapshot
 from eqsat.egraph.spell import index_term, negated
+from eqsat.gc_pause import uncollected
 from eqsat.indices.results import RESULTS
 from eqsat.ir import interval
 from eqsat.ir.errors import UnsoundRuleError, UnsupportedError, UsageError
@@ -29,7 +30,6 @@ from eqsat.report import Report, StopReason
 from eqsat.rules.assumptions import CONDITIONS
 from eqsat.saturate import FEW_LOOKS, MANY_LOOKS, PHASES, Patience, Session, session_of
 from eqsat.sizes.facts import facts_about
-from eqsat.uncollected import uncollected
 
 T = TypeVar("T")
 # an index and its gate
@@ -226,7 +226,7 @@ def _gated(pairs: list[Pair], options: Options, *, report: Report, free_gate: bo
         with suppress(UnsupportedError):
             roots[k] = encoder.index(gated)
     nowhere = encoder.index(INVALID)
-    written = [made for made in encoder.made() if made[1] not in LEAVES]
+    written = [made for made in encoder.made() if made[1] not in INDEX_LEAVES]
     limits = limits_for(options.limits, gates)
     with session_of(options, report, limits, encoder, sorts=("Ix",)) as work:
         snapshot = work.run(PHASES["index"], Patience(roots.values(), MANY_LOOKS))
@@ -315,7 +315,7 @@ class Simplifier:
         """The simplified terms in order."""
         spelled, roots = self._roots(terms)
         if roots:
-            written = [made for made in self._encoder.made() if made[1] not in LEAVES] if not self.within else []
+            written = [made for made in self._encoder.made() if made[1] not in INDEX_LEAVES] if not self.within else []
             work = self._work()
             work.limits = limits_for(self.options.limits, roots, self._nodes)
             patience = Patience(roots.values(), FEW_LOOKS if self.within else MANY_LOOKS)

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from eqsat.ir.loops import Kernel, renamed
+from eqsat.ir.loops import renamed
 from eqsat.ir.tensor import Build, Constant, Input, Tensor, over, sources
-
-Group = tuple[Build, ...]
-# what a kernel costs, and the kernel
-Priced = tuple[float, Kernel]
+from eqsat.kernels.terms import Group, Priced
 
 
 class Alike:
@@ -27,11 +24,11 @@ class Alike:
         return self._alone[own]
 
     def keep(self, groups: Sequence[Group], names: Mapping[Tensor, str], priced: Priced | None) -> None:
-        """What was found: a kernel, or that there is none."""
+        """Remember the kernel that was found for groups, or by None that there is none."""
         self._found[self._key(groups)] = priced, _names(groups, names)
 
     def first(self, groups: Sequence[Group]) -> list[Group]:
-        """Of groups of which nothing is known, one of those that are alike."""
+        """One group of each kind of which nothing is known yet."""
         every = {self._key((group,)): group for group in reversed(groups)}
         return [group for same, group in reversed(every.items()) if same not in self._found]
 

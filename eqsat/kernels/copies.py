@@ -7,9 +7,7 @@ from math import prod
 
 from eqsat.ir.loops import Bind, For, Kernel, Load, Store, renamed, statements
 from eqsat.ir.tensor import Tensor
-from eqsat.kernels.joined import readers_of
-
-Made = tuple[Tensor, ...]
+from eqsat.kernels.joined import Made, readers_of
 
 
 def copies(kernels: Mapping[Made, Kernel], stay: Collection[Tensor], names: Mapping[Tensor, str]) -> Iterator[tuple[Made, Made, Kernel]]:

@@ -8,14 +8,14 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from eqsat.ir.generics import as_build
 from eqsat.ir.index import Index
 from eqsat.ir.tensor import Build, Generic, Program, tensors
-from eqsat.kernels.picking import Nest
+from eqsat.kernels.picking import PlacedKernel
 from eqsat.pricing.cost_model import CostModel
 from eqsat.pricing.costs import computed_together, one_by_one
 from eqsat.pricing.element_costs import FoldPart, price_body
 from eqsat.pricing.nest_costs import nest_ns
 
 # in the order in which they are shown
-KINDS = ("launch", "memory", "loads", "stores", "arithmetic", "reductions", "indices")
+PART_KINDS = ("launch", "memory", "loads", "stores", "arithmetic", "reductions", "indices")
 KernelParts = tuple[tuple[str, float], ...]
 # what a part is of: an operation, a load or a fold of the cost model, or what is launched, moved or stored
 Part = tuple[Hashable, float]
@@ -29,12 +29,12 @@ def program_parts(program: Program, model: CostModel) -> tuple[KernelParts, ...]
     return tuple(_by_kind([(LAUNCH, model.target.launch_ns), *group_parts(model, build)]) for build in builds)
 
 
-def nest_parts(nests: Sequence[Nest], model: CostModel) -> tuple[KernelParts, ...]:
+def nest_parts(nests: Sequence[PlacedKernel], model: CostModel) -> tuple[KernelParts, ...]:
     """The nanoseconds of each kind for loop nests; none for those that run once, when a plan is loaded."""
     return tuple(() if nest.once else _by_kind(parts_of(nest, model)) for nest in nests)
 
 
-def parts_of(nest: Nest, model: CostModel) -> Iterator[Part]:
+def parts_of(nest: PlacedKernel, model: CostModel) -> Iterator[Part]:
     """What a kernel spends its nanoseconds on; their sum is what `Result.cost` has for it.  Of several kernels in strips each has its
     parts, and all are launched once; one of several that compute a build has its share of each part."""
     if nest.has_steps:
@@ -63,7 +63,7 @@ def _by_kind(parts: Iterable[Part]) -> KernelParts:
     found: dict[str, float] = defaultdict(float)
     for key, ns in parts:
         found[_kind(key)] += ns
-    return tuple((kind, found[kind]) for kind in KINDS if found.get(kind))
+    return tuple((kind, found[kind]) for kind in PART_KINDS if found.get(kind))
 
 
 def _kind(key: Hashable) -> str:

@@ -4,14 +4,14 @@ among, what is made of folds and folded, and half of symmetric products."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from math import inf
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.loops import Kernel
 from eqsat.ir.tensor import Build, Tensor
-from eqsat.kernels.alike import Group, Priced
+from eqsat.kernels.terms import Group, Lowering, Priced
 from eqsat.lowering.folds.parted import MORE_TERMS, columns_in_parts, in_parts, row_in_parts, rows_in_parts
 from eqsat.lowering.nest import Stages
 from eqsat.lowering.products.across import left_turned
@@ -30,14 +30,6 @@ from eqsat.options import Options
 FAR, NEAR_GAIN = 1.5, 0.6
 # rows that are shared are made first where that is estimated to take such a part of the time
 ROW_GAIN = 0.9
-
-
-class Lowering(Protocol):
-    """`cheapest`: the cheapest kernel of every group and what it costs, given the names of their tensors."""
-
-    options: Options
-
-    def cheapest(self, groups: Iterable[Group], names: Mapping[Tensor, str]) -> Mapping[Group, Priced]: ...
 
 
 class Divided(NamedTuple):

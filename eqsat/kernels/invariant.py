@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from eqsat.ir.copied import copied
 from eqsat.ir.steps import Loop
 from eqsat.ir.tensor import (
     Build,
@@ -15,7 +16,6 @@ from eqsat.ir.tensor import (
     Reduce,
     StepResult,
     Tensor,
-    copied,
     over,
     scalars,
     sources,

@@ -10,28 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from eqsat.capture.compared import compared_with_itself
 from eqsat.ir.definitions import with_inlined
 from eqsat.ir.index import Const
 from eqsat.ir.steps import Parts
 from eqsat.ir.tensor import Build, Gather, Input, Read, Scalar, Tensor, axes, has_fold, over, scalars, sources, tensors
-from eqsat.kernels.alike import Group, Priced
 from eqsat.kernels.siblings import Levels, chosen, is_cheaper, levels_of, siblings_of
-from eqsat.options import Options
+from eqsat.kernels.terms import Group, Lowering
 from eqsat.pricing.cost_model import CostModel
 
 # results of one loop: more are as many streams to memory, and the time that LLVM takes grows faster than their number
 MOST_TOGETHER = 24
-
-
-class Lowering(Protocol):
-    """`cheapest`: the cheapest kernel of every group and what it costs, given the names of their tensors."""
-
-    options: Options
-
-    def cheapest(self, groups: Sequence[Group], names: Mapping[Tensor, str]) -> Mapping[Group, Priced]: ...
 
 
 @dataclass(frozen=True)
@@ -107,8 +97,7 @@ def _possible(builds: Sequence[Build], levels: Levels, alone: Collection[Tensor]
 
 
 def _is_cheaper(group: _Together, siblings: Sequence[Group], levels: Levels, model: CostModel, lowering: Lowering) -> bool:
-    """Whether one kernel costs less than those that there are for the builds as they were; with their siblings that are not among them,
-    which then are without them."""
+    """Whether one kernel for the group costs less than today's kernels of its builds, counting siblings that would lose a partner."""
     near = [several for several in siblings if not set(group.builds).isdisjoint(several)]
     every = tuple(dict.fromkeys((*group.builds, *(build for several in near for build in several))))
     others = tuple(build for build in every if build not in group.builds)

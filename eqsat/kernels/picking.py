@@ -14,7 +14,7 @@ from eqsat.ir.loops import Kernel, map_indices
 from eqsat.ir.loops_check import check_kernel
 from eqsat.ir.steps import Loop, Parts, PlacedStep
 from eqsat.ir.tensor import Build, Constant, Program, Size, Tensor, tensors
-from eqsat.kernels.alike import Alike, Group, Priced
+from eqsat.kernels.alike import Alike
 from eqsat.kernels.copies import copies
 from eqsat.kernels.divided import Divided, divided
 from eqsat.kernels.joined import Made, joined
@@ -25,10 +25,11 @@ from eqsat.kernels.scans import scan_chains
 from eqsat.kernels.siblings import chosen, levels_of, siblings_of
 from eqsat.kernels.staging import chains
 from eqsat.kernels.step_loops import StepBody, at_same_places, loop_kernel, made_within, step_kernel
+from eqsat.kernels.terms import Group, Priced
 from eqsat.kernels.tuning import Tuner
 from eqsat.lowering import candidates, hoist, in_place
 from eqsat.lowering.candidates import Schedules
-from eqsat.lowering.ranges.size_seams import LEAST
+from eqsat.lowering.ranges.size_seams import LEAST_SIZE
 from eqsat.options import Options
 from eqsat.pricing.cost_model import CostModel
 from eqsat.pricing.cycles import Costs
@@ -63,7 +64,7 @@ class InRows:
 
 
 @dataclass(frozen=True)
-class Nest:
+class PlacedKernel:
     """A kernel with the tensors that it computes, which are builds or the results of a step, and the tensors of its buffers, those that it
     computes last.
 
@@ -120,7 +121,7 @@ def _builds(made: Iterable[Tensor]) -> Group:
 
 def lower_program(
     parts: Parts, options: Options, report: Report, kept: Collection[Tensor] = (), bodies: Mapping[str, StepBody] | None = None
-) -> tuple[Nest, ...]:
+) -> tuple[PlacedKernel, ...]:
     """Loop nests for all tensors that a program stores around its steps, and for steps that loops can make, in execution order; `kept` are
     read after all of them, `bodies` those of its loops by the names of steps."""
     lowering, model = _Lowering(parts.around.sizes, options, report), CostModel(options.target, options.cost)
@@ -140,7 +141,7 @@ def _names(program: Program) -> dict[Tensor, str]:
     return names
 
 
-def _nests(rewritten: OnTheWay, model: CostModel, lowering: _Lowering, bodies: Mapping[str, StepBody]) -> tuple[Nest, ...]:
+def _nests(rewritten: OnTheWay, model: CostModel, lowering: _Lowering, bodies: Mapping[str, StepBody]) -> tuple[PlacedKernel, ...]:
     parts, kept, options = rewritten.parts, rewritten.kept, lowering.options
     program = parts.around
     builds = [tensor for tensor in tensors(*program.outputs) if isinstance(tensor, Build)]
@@ -184,18 +185,26 @@ def _nests(rewritten: OnTheWay, model: CostModel, lowering: _Lowering, bodies: M
         while (found_copy := next(copies(found.kernels, shown | stay, names), None)) is not None:
             found.at_once(*found_copy)
     in_rows = lowering.in_rows({group: found.kernels[group] for group in groups}, names) if program.sizes else {}
-    by_name = {name: tensor for tensor, name in names.items()}
-    nests: list[Nest] = []
+    return tuple(_finished(nest) for nest in _written_over(_placed(found, program.sizes, in_rows, parts.outputs, model), levels, stay))
+
+
+def _placed(
+    found: _Found, sizes: Sequence[Size], in_rows: Mapping[Group, tuple[InRows, ...]], outputs: Collection[Tensor], model: CostModel
+) -> list[PlacedKernel]:
+    """The kernels in the order in which they run, with the tensors of their buffers; which of them are run once, since they are made of
+    nothing but constants."""
+    by_name = {name: tensor for tensor, name in found.names.items()}
+    nests: list[PlacedKernel] = []
     same: set[Tensor] = set()
     for made in found.order:
         kernel = replace(found.kernels[made], name=f"kernel_{len(nests)}")
         called_with = tuple(by_name[buffer.name] for buffer in kernel.buffers)
-        nest = Nest(kernel, made, called_with, within=found.within.get(made, ()), part_of=found.part_of.get(made, ()))
-        once = not program.sizes and all(isinstance(tensor, Constant) or tensor in same for tensor in nest.read)
-        if once and not (same.isdisjoint(nest.read) and _is_as_cheap_as_its_copies(nest, parts.outputs, model)):
+        nest = PlacedKernel(kernel, made, called_with, within=found.within.get(made, ()), part_of=found.part_of.get(made, ()))
+        once = not sizes and all(isinstance(tensor, Constant) or tensor in same for tensor in nest.read)
+        if once and not (same.isdisjoint(nest.read) and _is_as_cheap_as_its_copies(nest, outputs, model)):
             same.update(made)
         nests.append(replace(nest, in_rows=in_rows.get(nest.builds, ()), once=made[0] in same))
-    return tuple(_finished(nest) for nest in _written_over(nests, levels, stay))
+    return nests
 
 
 def _loop_kernel(
@@ -211,7 +220,7 @@ def _loop_kernel(
     return simplified if ns < LONGEST_NS else None
 
 
-def _as_before(nest: Nest, found: OnTheWay) -> Nest:
+def _as_before(nest: PlacedKernel, found: OnTheWay) -> PlacedKernel:
     """A nest for the program as it was before it was rewritten."""
 
     def before(tensors: Iterable[Tensor]) -> tuple[Tensor, ...]:
@@ -228,7 +237,7 @@ def _as_before(nest: Nest, found: OnTheWay) -> Nest:
 @dataclass
 class _Found:
     """The kernels of a program by what they make; names and levels of that; what is made on the way, and which part they are of what builds
-    cost (see Nest)."""
+    cost (see PlacedKernel)."""
 
     kernels: dict[Made, Kernel]
     names: dict[Tensor, str]
@@ -321,7 +330,7 @@ class _Lowering:
         for group in lowered:
             cut = Schedules(group, "kernel", names, self.sizes, tiles).at_seams()
             choices |= {(group, rows, rows): candidates(group, "kernel", names, self.sizes, tiles, rows) for rows in ROWS}
-            choices |= {(group, 1, LEAST): () if cut is None else (cut,)}
+            choices |= {(group, 1, LEAST_SIZE): () if cut is None else (cut,)}
         found: dict[Group, tuple[InRows, ...]] = {}
         for (group, rows, least), (ns, kernel) in sorted(self._priced(choices, target).items(), key=lambda one: one[0][2]):
             gain, others = nest_ns(lowered[group], target, costs) / ns, found.get(group, ())
@@ -341,13 +350,13 @@ class _Lowering:
         return found
 
 
-def remaining(steps: Sequence[PlacedStep], nests: Sequence[Nest]) -> tuple[PlacedStep, ...]:
+def remaining(steps: Sequence[PlacedStep], nests: Sequence[PlacedKernel]) -> tuple[PlacedStep, ...]:
     """The steps that no loop nest makes."""
     made = {tensor for nest in nests for tensor in (*nest.within, *nest.made)}
     return tuple(placed for placed in steps if made.isdisjoint(placed.results))
 
 
-def _finished(nest: Nest) -> Nest:
+def _finished(nest: PlacedKernel) -> PlacedKernel:
     kernel = hoist(nest.kernel)
     others = tuple(replace(one, kernel=replace(hoist(one.kernel), name=f"{kernel.name}_{one.least}")) for one in nest.in_rows)
     finished = replace(nest, kernel=kernel, in_rows=others)
@@ -356,14 +365,14 @@ def _finished(nest: Nest) -> Nest:
     return finished
 
 
-def _written_over(nests: Sequence[Nest], levels: Mapping[Tensor, float], stay: Collection[Tensor]) -> list[Nest]:
+def _written_over(nests: Sequence[PlacedKernel], levels: Mapping[Tensor, float], stay: Collection[Tensor]) -> list[PlacedKernel]:
     """The nests, each writing over tensors that nothing reads any more where its kernel can; some tensors stay."""
     made = {tensor for nest in nests if not nest.once for tensor in nest.made}
     readers: dict[Tensor, list[float]] = {}
     for nest in nests:
         for tensor in nest.read:
             readers.setdefault(tensor, []).append(levels[nest.made[0]])
-    found: list[Nest] = []
+    found: list[PlacedKernel] = []
     for nest in nests:
         here = levels[nest.made[0]]
         for tensor in nest.read:
@@ -381,7 +390,7 @@ def _written_over(nests: Sequence[Nest], levels: Mapping[Tensor, float], stay: C
     return found
 
 
-def over_what_is_carried(nests: Sequence[Nest], following: Mapping[Tensor, Tensor]) -> tuple[Nest, ...]:
+def over_what_is_carried(nests: Sequence[PlacedKernel], following: Mapping[Tensor, Tensor]) -> tuple[PlacedKernel, ...]:
     """The nests of a loop's body in the order in which they run, which write what is carried next (`following`) over what was carried where
     nothing reads that behind them."""
     found = list(nests)
@@ -392,7 +401,7 @@ def over_what_is_carried(nests: Sequence[Nest], following: Mapping[Tensor, Tenso
     return tuple(found)
 
 
-def _over(nest: Nest, tensor: Tensor, results: Iterable[Tensor]) -> Nest:
+def _over(nest: PlacedKernel, tensor: Tensor, results: Iterable[Tensor]) -> PlacedKernel:
     """The nest with one of these results in the memory of a tensor that it reads, if that can be."""
     name = {other: buffer.name for other, buffer in zip(nest.tensors, nest.kernel.buffers, strict=True)}
     taken = {made for _, made in nest.over}
@@ -404,7 +413,7 @@ def _over(nest: Nest, tensor: Tensor, results: Iterable[Tensor]) -> Nest:
     return nest
 
 
-def _is_as_cheap_as_its_copies(nest: Nest, outputs: Collection[Tensor], model: CostModel) -> bool:
+def _is_as_cheap_as_its_copies(nest: PlacedKernel, outputs: Collection[Tensor], model: CostModel) -> bool:
     """Whether a kernel that makes nothing but results takes no longer than copying them from where they are kept: every call returns memory
     of its own."""
     copies_ns = COPIED_NS + sum(model.store_ns(made.shape, made.dtype) + model.move_ns(made.shape, made.dtype) for made in nest.made)

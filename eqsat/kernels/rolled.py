@@ -18,6 +18,7 @@ from itertools import chain, islice
 
 import numpy as np
 
+from eqsat.ir.copied import copied
 from eqsat.ir.generics import as_build
 from eqsat.ir.index import Const, Var
 from eqsat.ir.steps import Loop
@@ -32,7 +33,6 @@ from eqsat.ir.tensor import (
     StepResult,
     Tensor,
     axes,
-    copied,
     has_fold,
     over,
     scalars,
@@ -151,8 +151,8 @@ class _Line:
             start = k - length + 1
 
     def _again(self, k: int, length: int) -> tuple[bool, ...] | None:
-        """Which sources of a tensor are those of the one `length` before it, where it is made as that one of others that stand as far
-        before it; None where it is not."""
+        """Per source of tensor k: is it the very source of tensor k - length?  None unless k is made by the same function, of the same
+        sources or of sources `length` later."""
         if self.function[k] is not self.function[k - length]:
             return None
         pairs = list(zip(sources(self.order[k - length]), sources(self.order[k]), strict=True))
@@ -205,28 +205,10 @@ def _with_loop(program: Program, line: _Line, run: _Run) -> Program | None:
         return None
     carries = [Input(f"carry[{k}]", tensor.shape, tensor.dtype) for k, tensor in enumerate(given)]
     counter = Input("i", (), "int64", parts - peeled - 1)
-    known: dict[Tensor, Tensor] = dict(zip(given, carries, strict=True))
-    stays: dict[Tensor, Input] = {}
-
-    def captured(source: Tensor) -> Tensor:
-        if isinstance(source, Constant):
-            return source
-        return stays.setdefault(source, Input(f"captured{len(stays)}", source.shape, source.dtype))
-
-    for place, tensor in enumerate(body):
-        here: dict[Tensor, Tensor] = {}
-        numbers = zip(line.places[begin + place], steps[place], strict=True)
-        own = list(islice(numbers, line.own[begin + place]))
-        for source, later in zip(sources(tensor), sources(line.order[begin + length + place]), strict=True):
-            if (row := line.rows.get(source)) is not None:
-                here[source] = row.at_step(captured(row.of), list(islice(numbers, len(row.places))), counter)
-            elif isinstance(source, Constant) or (source is later and line.position.get(source, -1) < begin):
-                here[source] = captured(source)  # which may be what is carried to the first part, too
-            elif source is later or source not in known:
-                return None
-            else:
-                here[source] = known[source]
-        known[tensor] = at_step(tensor, here, own, counter)
+    in_a_step = _in_a_step(line, begin, steps, dict(zip(given, carries, strict=True)), counter)
+    if in_a_step is None:
+        return None
+    known, stays = in_a_step
     following = [known[body[place]] if far == 1 else carries[carried.index((place, far - 1))] for place, far in carried]
     kept = list(dict.fromkeys([one.place for one in histories.values()] + [(line.position[one] - begin) % length for one in far]))
     for place in kept:
@@ -249,6 +231,36 @@ def _with_loop(program: Program, line: _Line, run: _Run) -> Program | None:
         else:
             done[tensor] = over(tensor, done)
     return Program(program.inputs, tuple(done[output] for output in program.outputs), program.structure)
+
+
+def _in_a_step(
+    line: _Line, begin: int, steps: Sequence[tuple[int, ...]], carried: Mapping[Tensor, Tensor], counter: Input
+) -> tuple[dict[Tensor, Tensor], dict[Tensor, Input]] | None:
+    """What the tensors of the part at `begin` are in a step of a loop over the parts, with what is carried to it, and the tensors from
+    outside that stay the same, by what they are called in it; None where one is made of others in the next part."""
+    length, known = len(steps), dict(carried)
+    stays: dict[Tensor, Input] = {}
+
+    def captured(source: Tensor) -> Tensor:
+        if isinstance(source, Constant):
+            return source
+        return stays.setdefault(source, Input(f"captured{len(stays)}", source.shape, source.dtype))
+
+    for place, tensor in enumerate(line.order[begin : begin + length]):
+        here: dict[Tensor, Tensor] = {}
+        numbers = zip(line.places[begin + place], steps[place], strict=True)
+        own = list(islice(numbers, line.own[begin + place]))
+        for source, later in zip(sources(tensor), sources(line.order[begin + length + place]), strict=True):
+            if (row := line.rows.get(source)) is not None:
+                here[source] = row.at_step(captured(row.of), list(islice(numbers, len(row.places))), counter)
+            elif isinstance(source, Constant) or (source is later and line.position.get(source, -1) < begin):
+                here[source] = captured(source)  # which may be what is carried to the first part, too
+            elif source is later or source not in known:
+                return None
+            else:
+                here[source] = known[source]
+        known[tensor] = at_step(tensor, here, own, counter)
+    return known, stays
 
 
 def _crossing(line: _Line, run: _Run, border: int) -> int:

@@ -13,7 +13,7 @@ from eqsat.kernels.joined import Chain, Made, readers_of
 from eqsat.lowering import in_place
 from eqsat.lowering.joining.block_by_block import block_by_block, rows_of
 from eqsat.lowering.joining.row_by_row import outermost, row_by_row
-from eqsat.lowering.scan import ENOUGH
+from eqsat.lowering.scan import ENOUGH_ROWS
 from eqsat.pricing.cycles import Costs
 from eqsat.pricing.nest_costs import nest_ns
 from eqsat.pricing.target import Target
@@ -42,7 +42,7 @@ def row_chains(
     """The chains worth it of kernels, given in the order in which they run, those that end last first: each with one of the `steps`, and
     none with a kernel of another.  Some tensors stay, for others than kernels read them."""
     readers = readers_of(lowered)
-    counts = {n for kernel in steps.values() if (outer := outermost(kernel)) is not None and (n := outer.variable.extent) >= ENOUGH}
+    counts = {n for kernel in steps.values() if (outer := outermost(kernel)) is not None and (n := outer.variable.extent) >= ENOUGH_ROWS}
     shapes = {shape for kernel in steps.values() if (shape := rows_of(kernel)) is not None}
     taken: set[Made] = set()
 
@@ -70,7 +70,7 @@ def row_chains(
         return Chain(tuple(members), kernel) if len(members) > 1 and any(made in steps for made in members) else None
 
     def saved_by(chain: Chain, part: float) -> float:
-        """What it costs less than so many times its kernels alone."""
+        """Nanoseconds saved against `part` times the cost of its kernels alone."""
         return sum(nest_ns(lowered[made], target, costs) for made in chain.made) * part - nest_ns(chain.kernel, target, costs)
 
     for results in reversed(order):

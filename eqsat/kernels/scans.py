@@ -18,7 +18,7 @@ from eqsat.pricing.target import Target
 # what one kernel has to save of what several cost: estimates are not better than that
 LEAST_SAVED = 0.03
 # a kernel with its index terms simplified, and what it costs
-Priced = Callable[[Kernel], tuple[float, Kernel]]
+Pricing = Callable[[Kernel], tuple[float, Kernel]]
 
 
 def scan_chains(
@@ -28,7 +28,7 @@ def scan_chains(
     names: Mapping[Tensor, str],
     target: Target,
     costs: Costs,
-    priced: Priced,
+    priced: Pricing,
 ) -> Iterator[Chain]:
     """The chains worth it of kernels, each with one of the steps; some tensors stay, for others than kernels read them."""
     readers = readers_of(lowered)

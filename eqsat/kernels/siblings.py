@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from eqsat.ir.steps import PlacedStep
 from eqsat.ir.tensor import Build, Shape, Tensor, sources
-from eqsat.kernels.alike import Group
+from eqsat.kernels.terms import Group
 from eqsat.pricing.cost_model import CostModel
 from eqsat.pricing.costs import kernel_ns
 
@@ -14,7 +14,7 @@ Levels = Mapping[Tensor, float]
 
 
 def levels_of(builds: Sequence[Build], steps: Sequence[PlacedStep]) -> dict[Tensor, float]:
-    """How many others, kernels and steps, wait for each other before a build can begin, or before a step has a result."""
+    """By build, and by result of a step, the length of the longest chain of builds and steps that has to be computed before."""
     levels: dict[Tensor, float] = {}
     made = {result: step for step in steps for result in step.results}
 

@@ -11,7 +11,8 @@ from typing import Protocol
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.loops import Kernel
 from eqsat.ir.tensor import Build, Call, Constant, Reduce, Tensor, scalars, sources
-from eqsat.kernels.alike import Alike, Priced
+from eqsat.kernels.alike import Alike
+from eqsat.kernels.terms import Priced
 from eqsat.lowering.folds.short_rows import as_one
 from eqsat.lowering.joining.staged import WHOLE_BYTES, Group, Strips, composed, read_whole, strip_rows, strips, turned, windows
 from eqsat.pricing.cost_model import CostModel

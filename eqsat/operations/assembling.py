@@ -13,7 +13,7 @@ from eqsat.ir.tensor import Constant, Tensor
 from eqsat.operations.elementwise import astype
 from eqsat.operations.generic import broadcast_shapes, integer, known, normalize_axes, one_axis, tensor_of
 from eqsat.operations.indexing import getitem
-from eqsat.operations.joining import concatenate
+from eqsat.operations.joining import concatenate, sequence_of
 from eqsat.operations.movement import broadcast_to, expand_dims, flip, moveaxis, ravel, reshape, swapaxes
 
 # slices that are put together, at most
@@ -70,34 +70,25 @@ def unstack(x: Any, /, *, axis: Any = 0) -> tuple[Tensor, ...]:
     return tuple(getitem(source, (*(slice(None),) * k, place)) for place in range(source.shape[k]))
 
 
-def _tensors(name: str, arrays: Any) -> list[Tensor]:
-    if isinstance(arrays, Tensor):
-        return list(unstack(arrays))
-    if not isinstance(arrays, list | tuple) or not arrays:
-        found = "no arrays" if isinstance(arrays, list | tuple) else f"a {type(arrays).__name__}"
-        raise UsageError(f"{name}: found {found}, expected a list or tuple of arrays")
-    return [tensor_of(name, array) for array in arrays]
-
-
 def hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Tensor:
     """Arrays behind each other along the second axis; along the first, if they are 1-D."""
-    parts = [_ranked(part, 1) for part in _tensors("hstack", tup)]
+    parts = [_ranked(part, 1) for part in sequence_of("hstack", tup)]
     return concatenate(parts, 0 if len(parts[0].shape) == 1 else 1, dtype=dtype, casting=casting)
 
 
 def vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Tensor:
     """Arrays behind each other along the first axis, 1-D ones as rows."""
-    return concatenate([_ranked(part, 2) for part in _tensors("vstack", tup)], 0, dtype=dtype, casting=casting)
+    return concatenate([_ranked(part, 2) for part in sequence_of("vstack", tup)], 0, dtype=dtype, casting=casting)
 
 
 def dstack(tup: Any) -> Tensor:
     """Arrays behind each other along the third axis."""
-    return concatenate([_ranked(part, 3) for part in _tensors("dstack", tup)], 2)
+    return concatenate([_ranked(part, 3) for part in sequence_of("dstack", tup)], 2)
 
 
 def column_stack(tup: Any) -> Tensor:
     """Columns, and matrices, beside each other."""
-    parts = _tensors("column_stack", tup)
+    parts = sequence_of("column_stack", tup)
     return concatenate([part if len(part.shape) > 1 else reshape(part, (-1 if part.size else 0, 1)) for part in parts], 1)
 
 

@@ -1,16 +1,19 @@
-"""Arrays of sizes that are known at run time: NumPy makes those of all others."""
+"""Arrays of sizes that are known at run time, for NumPy makes those of all others; what arrays that are made are like."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from eqsat.ir.dtypes import dtype_name
-from eqsat.ir.errors import UnsupportedError
+from eqsat.ir.errors import UnsupportedError, UsageError
 from eqsat.ir.index import Const, Index, apply
 from eqsat.ir.tensor import Position, Shape, Tensor, as_dtype, axes
 from eqsat.operations.elementwise import cast, given
 from eqsat.operations.generic import integer, integers, make_generic, operand
 from eqsat.sizes.markers import Extent
+
+# what NumPy calls what all arrays are that eqsat computes
+ARRAYS_ARE = ("C", "C_CONTIGUOUS", "CONTIGUOUS", "A", "ALIGNED", "W", "WRITEABLE", "O", "OWNDATA", "E", "ENSUREARRAY")
 
 
 def zeros(shape: Any, dtype: Any = float) -> Tensor:
@@ -59,3 +62,13 @@ def _of_places(name: str, shape: Shape, place: Position, dtype: Any) -> Tensor:
 
 def as_index(value: Any) -> Index:
     return value.polynomial.term if isinstance(value, Extent) else Const(integer("arange", "start", value))
+
+
+def check_requirements(requirements: Any) -> None:
+    """Of `require`, for all arrays are alike: UnsupportedError for the order of Fortran, UsageError for what NumPy does not know."""
+    for name in requirements or ():
+        known = name.upper() if isinstance(name, str) else name
+        if known in ("F", "F_CONTIGUOUS", "FORTRAN"):
+            raise UnsupportedError(f"require: found {name!r}; what is computed lies in C order")
+        if known not in ARRAYS_ARE:
+            raise UsageError(f"require: found the requirement {name!r}, expected some of {', '.join(ARRAYS_ARE)}")

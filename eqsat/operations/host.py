@@ -13,13 +13,14 @@ from typing import Any
 
 import numpy as np
 
+from eqsat.ir.containers import flatten_result
+from eqsat.ir.copied import uncopied
 from eqsat.ir.dtypes import dtype_name, is_complex
 from eqsat.ir.errors import DTypeError, ShapeError, UnsupportedError, UsageError
 from eqsat.ir.host import Invocation, Static, flat, host_function, made_by, run_host
 from eqsat.ir.host_functions import FUNCTIONS, VALUES_DECIDE, Made
 from eqsat.ir.steps import HostCall
-from eqsat.ir.structure import flatten_result
-from eqsat.ir.tensor import Build, Constant, Gather, Read, Scalar, Tensor, axes, uncopied
+from eqsat.ir.tensor import Build, Constant, Gather, Read, Scalar, Tensor, axes
 from eqsat.operations import reductions
 from eqsat.operations.elementwise import astype, call, cast, elementwise
 from eqsat.operations.generic import integer, is_its_own_row, normalize_axes, one_axis, tensor_of

@@ -31,7 +31,7 @@ def clamped(index: Index, extent: int, low: bool, high: bool) -> Index:
 
 def concatenate(arrays: Any, axis: Any = 0, out: None = None, *, dtype: Any = None, casting: str = "same_kind") -> Tensor:
     """Arrays behind each other along an axis (None: flattened first), in the dtype that all promote to, if none is given."""
-    parts = [converted_to("concatenate", part, dtype, casting) for part in _sequence("concatenate", arrays)]
+    parts = [converted_to("concatenate", part, dtype, casting) for part in sequence_of("concatenate", arrays)]
     if axis is None:
         return concatenate([ravel(part) for part in parts])
     rank = len(parts[0].shape)
@@ -64,7 +64,7 @@ def _joined(parts: Sequence[Tensor], k: int, shape: Shape, dtype: str) -> Tensor
 
 def stack(arrays: Any, axis: Any = 0, out: None = None, *, dtype: Any = None, casting: str = "same_kind") -> Tensor:
     """Arrays of one shape beside each other along a new axis."""
-    parts = [converted_to("stack", part, dtype, casting) for part in _sequence("stack", arrays)]
+    parts = [converted_to("stack", part, dtype, casting) for part in sequence_of("stack", arrays)]
     for part in parts:
         if part.shape != parts[0].shape:
             raise ShapeError(f"stack: found the shapes {parts[0].shape} and {part.shape}, expected one shape")
@@ -72,8 +72,12 @@ def stack(arrays: Any, axis: Any = 0, out: None = None, *, dtype: Any = None, ca
     return concatenate([expand_dims(part, k) for part in parts], k)
 
 
-def _sequence(name: str, arrays: Any) -> list[Tensor]:
+def sequence_of(name: str, arrays: Any) -> list[Tensor]:
+    """The arrays of a list or tuple, or those that lie behind each other in one.  UsageError for anything else, and for none."""
     if isinstance(arrays, Tensor):
+        if not arrays.shape or not arrays.shape[0]:
+            found = "no arrays" if arrays.shape else "a 0-d array"
+            raise ShapeError(f"{name}: found {found}, expected a list or tuple of arrays")
         return [view(arrays, arrays.shape[1:], lambda loops, k=k: (Const(k), *loops)) for k in range(arrays.shape[0])]  # type: ignore[misc]
     if not isinstance(arrays, list | tuple) or not arrays:
         found = "no arrays" if isinstance(arrays, list | tuple) else f"a {type(arrays).__name__}"

@@ -81,6 +81,7 @@ MODES: dict[str, Callable[[Index, int, bool, bool], Index]] = {
 
 
 def widths_of(given: Any, rank: int) -> Widths:
+    """(before, after) of every axis from what `pad` takes: a number, a pair, one of them for each axis, or a mapping from axes."""
     if isinstance(given, Mapping):
         by_axis = {one_axis("pad", axis, rank): np.broadcast_to(np.asarray(pair), (2,)) for axis, pair in given.items()}
         given = [by_axis.get(axis, (0, 0)) for axis in range(rank)]

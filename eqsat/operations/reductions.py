@@ -148,6 +148,7 @@ def _extreme(name: str, a: Any, axis: Any, keepdims: bool, initial: Any = None, 
 
 
 def check_elements(name: str, source: Tensor, axis: Any) -> None:
+    """Raises UsageError where one of the axes has no elements, of which no extremum can be taken."""
     if builtins.any(source.shape[k] == 0 for k in folded_axes(name, source, axis)):
         raise UsageError(f"{name}: found the zero-size shape {source.shape}, expected elements to compare along the axes")
 

@@ -16,10 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from eqsat.ir.copied import copied
 from eqsat.ir.dtypes import is_complex, promoted
 from eqsat.ir.errors import DTypeError, ShapeError, UsageError
 from eqsat.ir.host import flat
-from eqsat.ir.tensor import Arg, Build, Constant, Gather, Read, Scalar, Tensor, axes, copied, reduction
+from eqsat.ir.tensor import Arg, Build, Constant, Gather, Read, Scalar, Tensor, axes, reduction
 from eqsat.operations import reductions
 from eqsat.operations.assembling import along
 from eqsat.operations.elementwise import astype, call, cast, elementwise, scalar_operation

@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from eqsat.ir.containers import rebuild_result
 from eqsat.ir.dtypes import is_float
 from eqsat.ir.errors import UsageError
-from eqsat.ir.host_functions import FEW
+from eqsat.ir.host_functions import FEW_RANKS
 from eqsat.ir.index import Const, Index, apply
 from eqsat.ir.ops import identity_of
 from eqsat.ir.steps import HostCall
-from eqsat.ir.structure import rebuild_result
 from eqsat.ir.tensor import Arg, Literal, Position, Scalar, Tensor, axes, reduction
 from eqsat.operations.elementwise import astype, call, cast, elementwise
 from eqsat.operations.generic import integer, is_its_own_row, literal, make_generic, tensor_of
@@ -130,9 +130,9 @@ def part_of_order(order: Order, low: int, high: int) -> Tensor | None:
     if not (places or stable) and min(high + 1, extent - low) > MOST_PASSES:
         return host_call("sorted_part", (source, low, high, axis, descending), {}) if count < extent else None
     whole = (slice(None),) * axis
-    if high + 1 <= max(MOST_PASSES, extent // FEW):
+    if high + 1 <= max(MOST_PASSES, extent // FEW_RANKS):
         return getitem(topk(source, high + 1, axis, descending)[places], (*whole, slice(low, None)))
-    if extent - low > max(MOST_PASSES, extent // FEW):
+    if extent - low > max(MOST_PASSES, extent // FEW_RANKS):
         return None
     # the first ones of the reverse order, in which the last of equal ones is the first
     found = topk(flip(source, axis), extent - low, axis, not descending)[places]
@@ -370,7 +370,8 @@ def _is_short(source: Tensor, along: Sequence[int], most: int) -> bool:
 
 
 def _how(name: str, kind: Any, stable: Any, descending: Any) -> dict[str, Any]:
-    """Only what is set, so that equal calls are one."""
+    """The keywords of a sort, checked, without those left at None: calls that mean the same get the same key.  UsageError for an unknown
+    kind, or kind with stable."""
     if kind not in KINDS:
         raise UsageError(f"{name}: found kind {kind!r}, expected one of {', '.join(map(str, KINDS))}")
     if kind is not None and stable is not None:

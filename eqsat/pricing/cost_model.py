@@ -18,11 +18,7 @@ from eqsat.egraph.index_cost import IndexWeights
 from eqsat.ir.affine import step_in_memory
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Apply, Const, Index, Var, apply, variables, walk
-from eqsat.ir.tensor import (
-    Tensor,
-    is_size,
-    level_of,
-)
+from eqsat.ir.tensor import Tensor, is_size, level_of, position_of
 from eqsat.lowering.affine import DIVISIONS
 from eqsat.pricing.cycles import DEFAULT_COSTS, Costs
 from eqsat.pricing.kernel_work import KernelWork, priced
@@ -118,7 +114,7 @@ class CostModel:
         """Loading an element at these indices, as often as they vary; `folded` is the variable of the reduction around it."""
         loops = loops_of(*indices)
         indices = self.pieces.longest(*indices)
-        vector = [v for v in loops if v.extent >= SHORT_LOOP and (v is folded or v.name[0] == "i")]
+        vector = [v for v in loops if v.extent >= SHORT_LOOP and (v is folded or position_of(v) is not None)]
         cycles = self.target.gather_cycles
         steps = {step for v in vector for step in load_steps(indices, tensor_shape, v)}
         if not loops or 1 in steps:

@@ -13,7 +13,7 @@ from eqsat.ir.generics import as_build
 from eqsat.ir.index import Index
 from eqsat.ir.shown import Shown
 from eqsat.ir.steps import HostCall, Loop
-from eqsat.ir.tensor import Build, Generic, Program, Shape, Step, Tensor, tensors
+from eqsat.ir.tensor import Build, Generic, Program, Shape, Step, Tensor, position_of, tensors
 from eqsat.options import Options
 from eqsat.pricing.amounts import amount
 from eqsat.pricing.cost_model import SHORT_LOOP, CostModel, Part, Parts, Type, Variables, trips
@@ -123,14 +123,14 @@ def again_for_rows(model: CostModel, parts: Mapping[Hashable, Part], shape: Shap
 
 @functools.lru_cache(maxsize=4096)
 def _times_again(loops: Variables, shape: Shape) -> int:
-    """How many iterations the loops have that stand around the last one of these and are none of them."""
+    """How often the axes of a kernel that are none of `loops` repeat the innermost of these: the product of those outside of it."""
     axes = _axes(loops)
     return prod(n for k, n in enumerate(shape) if k not in axes and k < max(axes, default=0))
 
 
 def _axes(loops: Variables) -> set[int]:
     """The axes of a kernel among these variables."""
-    return {int(v.name[1:]) for v in loops if v.name[0] == "i"}
+    return {position for v in loops if (position := position_of(v)) is not None}
 
 
 def _is_computed(part: Hashable) -> bool:
@@ -148,6 +148,7 @@ def kernel_ns(model: CostModel, *builds: Build, launches: int = 1) -> float:
 
 
 def type_of(tensor: Tensor) -> Type:
+    """Shape and dtype of a tensor."""
     return tensor.shape, tensor.dtype
 
 

@@ -16,7 +16,7 @@ from eqsat.ir.affine import coefficient, is_affine, joined, step_in_memory, stri
 from eqsat.ir.dtypes import is_inexact, is_integer, itemsize
 from eqsat.ir.index import Apply, Const, Index, Var, apply, variables, walk
 from eqsat.ir.ops import identity_of
-from eqsat.ir.tensor import Call, Gather, Literal, Position, Read, Reduce, Scalar, level_of, operands, scalars
+from eqsat.ir.tensor import Call, Gather, Literal, Position, Read, Reduce, Scalar, level_of, operands, position_of, scalars
 from eqsat.lowering.affine import DIVISIONS, Forms, rebuilt, recombined, sum_of
 from eqsat.lowering.ranges.seams import MOST_BRANCHES
 from eqsat.lowering.ranges.unroll import MOST_TERMS
@@ -164,7 +164,7 @@ def _in_one_row(indices: tuple[Index, ...], shape: tuple[int, ...]) -> tuple[tup
 def price_read(key: Hashable, tensor: Hashable, access: Access) -> Priced:
     """A load; `key` names it, `tensor` what has to be moved for it."""
     parts: Parts = {("load", key): access.load, ("move", tensor): access.move, **access.indices}
-    varies = any(v.name[0] == "i" for v in access.load[1])
+    varies = any(position_of(v) is not None for v in access.load[1])
     return Priced(parts, access.load[1], access.awkward, apart=access.awkward if varies else NO_LOOPS, digits=access.digits)
 
 
@@ -214,11 +214,11 @@ def price_fold(model: CostModel, key: Hashable, op: str, body: Priced, variable:
     inside, digits = body.loops | {variable}, body.digits | whole((variable,))
     iterations, around = values(digits), _without(digits, variable)
     own = model.call_ns("add", dtype, iterations)
-    side_by_side = any(v.name[0] == "i" and v.extent >= SHORT_LOOP for v in body.loops - body.awkward)
+    side_by_side = any(position_of(v) is not None and v.extent >= SHORT_LOOP for v in body.loops - body.awkward)
     if not side_by_side and variable.extent >= SHORT_LOOP:
         own += model.cycles_ns(ACROSS_CYCLES) * values(around)
     # where no loop has all loads side by side they are made one by one
-    along = any(v.name[0] == "i" or (v.extent >= SHORT_LOOP and v not in body.awkward) for v in body.loops)
+    along = any(position_of(v) is not None or (v.extent >= SHORT_LOOP and v not in body.awkward) for v in body.loops)
     one_by_one = not side_by_side and variable.extent >= SHORT_LOOP and variable in body.awkward
     one_by_one = one_by_one and (body.is_apart(variable) or not along)
     parts: Parts = {}

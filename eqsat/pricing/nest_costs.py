@@ -16,7 +16,7 @@ from eqsat.codegen import shares
 from eqsat.codegen.folds.kept_rows import kept_row
 from eqsat.codegen.folds.loops import bodies, in_one_loop, kept_apart
 from eqsat.codegen.folds.recurrence import recurrence_of
-from eqsat.codegen.folds.rolled import LEFT, LINES, across_rows, rolled_loops
+from eqsat.codegen.folds.rolled import LONGEST_WITH_REST, NEIGHBOURING_LINES, across_rows, rolled_loops
 from eqsat.codegen.folds.search import remembered
 from eqsat.codegen.math import FUNCTIONS
 from eqsat.codegen.shared_loops import units_of
@@ -37,7 +37,7 @@ from eqsat.pricing.target import SPLIT_NS, Target
 from eqsat.pricing.vector_costs import LOOP_CYCLES, SHUFFLE, VectorCosts, is_product
 
 # a step across a vector, of two halves beside each other, by one of a sum
-ACROSS_CYCLES = 2.0
+HALVING_CYCLES = 2.0
 # how far ahead of what is not done yet a processor works: over the end of shorter loops
 AHEAD_CYCLES = 128.0
 # vector registers for sums, where vectors are that wide, and else
@@ -85,7 +85,7 @@ def work_shared(work: float, share: float) -> float:
 
 
 def largest_share(kernel: Kernel, threads: int) -> float:
-    """What part of a kernel the thread that does most of it does."""
+    """The share of a kernel's work that the busiest thread does; 1.0 where threads cannot share it."""
     found = shares(kernel)
     units = units_of(found) if found else None
     if units is None or not units.extent:
@@ -181,7 +181,7 @@ class _Pricer(VectorCosts):
             start = 0.0  # that of the loops in it
         elif isinstance(stmt, Fold):
             across = min(self.model.lanes(stmt.dtype), stmt.variable.extent)
-            each = 1.0 if stmt.op == "sum" else ACROSS_CYCLES
+            each = 1.0 if stmt.op == "sum" else HALVING_CYCLES
             total += Work(operations=place.count * each * (1.0 + log2(max(across, 1.0))))
             start = 0.0 if stmt in place.rolled else start
         total += Work(rest=self.model.cycles_ns(start))
@@ -211,8 +211,8 @@ class _Pricer(VectorCosts):
             and extent < LONG_ROW
         ):
             return 0.0
-        whole = (extent - 1) // LINES  # LLVM does the last iterations one by one
-        return extent / LINES / (whole + extent - whole * LINES)
+        whole = (extent - 1) // NEIGHBOURING_LINES  # LLVM does the last iterations one by one
+        return extent / NEIGHBOURING_LINES / (whole + extent - whole * NEIGHBOURING_LINES)
 
     def together(self, dtype: str, place: Place, lanes: float) -> float:
         """How many iterations one instruction does; those that fill no vector are done in one of half its width, and one by one, where
@@ -222,7 +222,7 @@ class _Pricer(VectorCosts):
             return max(1.0, full * lanes)
         extent = place.inner.extent
         whole, rest = divmod(extent, full)
-        goes_back = place.computes_functions and isinstance(place.loop, For) and full < extent <= LEFT
+        goes_back = place.computes_functions and isinstance(place.loop, For) and full < extent <= LONGEST_WITH_REST
         if place.masked or goes_back:
             return extent / (whole + (rest > 0))  # the last vector in part, or back to where the loop ends
         half = rest // (full / 2)

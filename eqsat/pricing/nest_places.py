@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from math import prod
 
-from eqsat.codegen.folds.rolled import LINES
+from eqsat.codegen.folds.rolled import NEIGHBOURING_LINES
 from eqsat.codegen.math import FUNCTIONS, instructions_of
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import is_float, itemsize
@@ -109,9 +109,9 @@ class Place:
         if self.inner is None:
             return 0, 1.0
         step = coefficient(offset, self.inner)
-        if step == -1 and self.inner.extent >= LINES:
+        if step == -1 and self.inner.extent >= NEIGHBOURING_LINES:
             return 1, REVERSED
-        if step is None or not 1 < abs(step) <= INTERLEAVED or self.inner.extent < LINES:
+        if step is None or not 1 < abs(step) <= INTERLEAVED or self.inner.extent < NEIGHBOURING_LINES:
             return step, 1.0
         return 1, max(1.0, abs(step) / len(self.reached(offset)))
 
@@ -146,8 +146,8 @@ class Place:
         return step is not None and 1 < abs(step) <= INTERLEAVED
 
     def is_sorted_alone(self, stmt: Store) -> bool:
-        """Whether LLVM puts small elements in their places one by one: those of stores that step over some, but for what it has shuffles
-        for, which is another element for each of them that lies beside others or as what is stored."""
+        """Whether LLVM writes this store element by element: its element is small, it steps over memory, and what it reads is neither
+        contiguous, constant nor of the same step, so that no shuffle serves."""
         step = coefficient(stmt.index, self.inner) if self.inner is not None else None
         if step is None or not SMALL_STEP <= abs(step) <= INTERLEAVED or itemsize(stmt.value.dtype) >= SMALL_BYTES:
             return False
@@ -170,6 +170,7 @@ class Place:
 
 
 def is_short(stmt: For | Fold, instructions: int = UNROLLED_INSTRUCTIONS) -> bool:
+    """Whether a loop, with those in it, has no more than so many instructions written out, so that LLVM unrolls it."""
     extent, below = stmt.variable.extent, [inner for inner in stmt.body if isinstance(inner, For | Fold)]
     size = extent * (COUNTING + isinstance(stmt, For) + sum(_instructions(inner, stmt.variable) for inner in (stmt, *stmt.body)))
     return extent > 1 and size <= instructions and all(is_short(inner, instructions // extent) for inner in below)

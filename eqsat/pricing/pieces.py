@@ -15,7 +15,7 @@ from eqsat.ir.index import OPS, Apply, Const, Index, Var, apply, substitute, var
 from eqsat.ir.interval import Interval
 from eqsat.ir.tensor import is_size, level_of
 from eqsat.lowering.affine import DIVISIONS, Affine, Forms
-from eqsat.lowering.ranges.seams import LEAST, MARKS, MOST_PIECES, begins
+from eqsat.lowering.ranges.seams import LEAST_PIECE, MOST_PIECES, SEAM_MARKS, begins
 
 # operations on truth values, which the pieces decide where they decide all comparisons
 LOGIC = frozenset(("and", "or", "not"))
@@ -52,7 +52,7 @@ class Pieces:
 
     def _is_decided(self, term: Apply) -> bool:
         """Whether pieces decide this operation of a truth value, if they decide its operands."""
-        if term.op in MARKS:
+        if term.op in SEAM_MARKS:
             form = _at_most(self._forms(term.args[0] - term.args[1]))
             return len(form.terms) == 1 and all(isinstance(v, Var) for v in form.terms)
         return term.op in (*LOGIC, "add", "sub", "neg", "mul")
@@ -75,7 +75,7 @@ def _mostly(term: Apply, forms: Forms) -> Index:
 
 def _holds(condition: Index, forms: Forms) -> bool | None:
     """Whether a comparison holds in the middle of the loop that decides it; None where there is none."""
-    if not isinstance(condition, Apply) or condition.op not in MARKS:
+    if not isinstance(condition, Apply) or condition.op not in SEAM_MARKS:
         return None
     form = _at_most(forms(condition.args[0] - condition.args[1]))
     loop = _decides(form)
@@ -90,13 +90,13 @@ def _at_most(form: Affine) -> Affine:
 
 
 def _is_known(variable: Var) -> bool:
-    return is_size(variable) or (level_of(variable) is not None and variable.extent < LEAST)
+    return is_size(variable) or (level_of(variable) is not None and variable.extent < LEAST_PIECE)
 
 
 def _decides(form: Affine) -> Var | None:
     """The loop that a form depends on, if it is one that is worth pieces."""
     loop = next(iter(form.terms), None) if len(form.terms) == 1 else None
-    return loop if isinstance(loop, Var) and loop.extent >= LEAST else None
+    return loop if isinstance(loop, Var) and loop.extent >= LEAST_PIECE else None
 
 
 def _middle(form: Affine, loop: Var) -> int:
@@ -138,7 +138,7 @@ class Box:
         return frozenset(loop for _, loop, _ in self.spans).union(*(loops for loops, _ in self.rest))
 
     def meet(self, other: Box) -> Box:
-        """Where both hold."""
+        """The box of places that lie in both."""
         spans = {v: (loop, ranges) for v, loop, ranges in self.spans}
         for v, loop, ranges in other.spans:
             known = spans[v][1] if v in spans else (v.bounds,)
@@ -217,7 +217,7 @@ def _compares_sums(condition: Index) -> bool:
     """Whether a truth value is made of comparisons of sums of loops."""
     forms = Forms()
     for term in walk(condition):
-        if isinstance(term, Apply) and (term.op in MARKS or term.op == "bool"):
+        if isinstance(term, Apply) and (term.op in SEAM_MARKS or term.op == "bool"):
             difference = term.args[0] if term.op == "bool" else term.args[0] - term.args[1]
             if not all(isinstance(v, Var) for v in forms(difference).terms):
                 return False

@@ -14,11 +14,11 @@ from eqsat.codegen.tiles.parts import pieces_of
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import is_float, itemsize
 from eqsat.ir.index import Apply, Index, Var, depends, variables, walk
-from eqsat.ir.joint import LARGEST_STEP
 from eqsat.ir.loops import Fold, For, Kernel, Let, Load, Stmt, Store, loads, nested_loops, value_of, values_of
 from eqsat.ir.ops import REDUCE_OPS
 from eqsat.ir.shuffle import Shuffle, shuffle_in
 from eqsat.ir.tensor import Call, Literal, Scalar, is_size, scalars
+from eqsat.ir.vectorizable import LARGEST_STEP
 from eqsat.lowering.affine import Forms
 from eqsat.lowering.products.across import LEAST_JUMP
 from eqsat.pricing.cost_model import CostModel
@@ -236,7 +236,7 @@ def _loads_a_part(call: Call) -> bool:
 
 
 def is_product(value: Scalar) -> bool:
-    """Whether adding it is one operation with computing it."""
+    """Whether a value is a product, which a fused multiply-add sums for free."""
     return isinstance(value, Call) and value.op == "multiply"
 
 

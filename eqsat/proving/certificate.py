@@ -70,6 +70,6 @@ def certify_terms(terms: Sequence[Index], results: Sequence[Index], report: Repo
     for term, result in dict(zip(terms, results, strict=True)).items():
         proof = prove_under(fact, Pair(term, result, extends=True))
         if proof.refuted:
-            fired = tuple(sorted(name for name, count in report.matches.items() if count))
+            fired = tuple(sorted(report.fired))
             raise UnsoundRuleError(f"{term} was simplified to {result}: {proof}; rules that fired: {', '.join(fired)}", fired)
         report.proofs.append(proof)

@@ -46,6 +46,7 @@ def compare(pair: Pair) -> Answer:
 
 
 def is_installed() -> bool:
+    """Whether islpy can be imported; without it nothing is decided by integer sets."""
     return _islpy() is not None
 
 
@@ -108,7 +109,7 @@ def has_form(term: Apply) -> bool:
     """Whether an operation on numbers and sets that have forms has one."""
     if term.op == "mul":
         return _few(term.args[0]) or _few(term.args[1])
-    if term.op in ("floordiv", "mod", "shl", "shr"):
+    if term.domain is not None:
         return _few(term.args[1])
     if term.op in ("bitand", "bitor", "bitxor"):
         return any(arg.bounds[0] == arg.bounds[1] for arg in term.args)

@@ -94,10 +94,8 @@ def _defined(term: Index, grid: Axes, shape: tuple[int, ...]) -> Mask:
     """The points at which a term has a value."""
     defined = np.ones(shape, bool)
     for sub in walk(term):
-        if isinstance(sub, Apply) and sub.op in ("floordiv", "mod"):
-            defined &= _value(sub.args[1], grid) != 0
-        elif isinstance(sub, Apply) and sub.op in ("shl", "shr"):
-            defined &= _value(sub.args[1], grid) >= 0
+        if isinstance(sub, Apply) and sub.domain is not None:
+            defined &= sub.domain.holds(_value(sub.args[-1], grid))
     return defined
 
 

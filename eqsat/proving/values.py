@@ -15,6 +15,7 @@ from eqsat.ir.evaluate import elements, evaluate
 from eqsat.ir.tensor import Build, Call, Constant, Generic, Input, Program, Reduce, Tensor, scalars, tensors
 from eqsat.options import Options
 from eqsat.proving.certificate import Compared
+from eqsat.proving.deviation import share_that_differs
 
 ELEMENTS = (4096, 64, 4, 1)
 MOST_WORK = 2**25
@@ -66,7 +67,7 @@ def _compare(before: Program, after: Program, position: int, options: Options) -
                 found, expected = (_sample(program, position, count) for program in (after, before))
             except _TooMuchWork:
                 continue
-            return Compared(expected.size, size, _deviation(found, expected, options.numerics == "fast"))
+            return Compared(expected.size, size, share_that_differs(found, expected, options.numerics == "fast"))
     return Compared(0, size)
 
 
@@ -128,7 +129,7 @@ class Samples:
         if pair is None:
             return Compared(0, size)
         _, found, expected = pair
-        return Compared(expected.size, size, _deviation(found, expected, False))
+        return Compared(expected.size, size, share_that_differs(found, expected))
 
     def _pair(self, before: Program, after: Program, position: int, size: int) -> tuple[int, Array, Array] | None:
         """Elements of both, of the program after first, sampled as so many as can be computed."""
@@ -185,15 +186,3 @@ def _positions(size: int, position: int, count: int) -> Array:
     """The elements that are sampled of an output."""
     some = np.random.default_rng(position).integers(0, size, count)
     return np.arange(size) if size <= count else np.unique([0, size - 1, *some][:count])
-
-
-def _deviation(found: Array, expected: Array, finite_only: bool) -> float:
-    if not is_inexact(expected.dtype.name):
-        return float(np.mean(found != expected))
-    wide = np.promote_types(expected.dtype, np.float64)
-    found, expected = found.astype(wide), expected.astype(wide)
-    finite = np.isfinite(found) & np.isfinite(expected)
-    same = finite | (found == expected) | (np.isnan(found) & np.isnan(expected))
-    scale = float(np.max(np.abs(expected[finite]), initial=1e-30))
-    largest = float(np.max(np.abs(found[finite] - expected[finite]), initial=0.0)) / scale
-    return max(largest, 0.0 if finite_only else float(np.mean(~same)))

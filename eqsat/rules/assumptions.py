@@ -16,6 +16,7 @@ from itertools import combinations
 from eqsat.egraph.encode import EVERYTHING
 from eqsat.egraph.forms import index_children
 from eqsat.egraph.linear import Linear
+from eqsat.egraph.schema import INDEX_LEAVES
 from eqsat.egraph.snapshot import ENode
 from eqsat.ir.interval import Interval
 from eqsat.rules.row import BOUNDED, SumRow, Table
@@ -27,7 +28,7 @@ MAX_SIZE, MAX_TRIED = 200, 60
 MAX_VALUE = 1 << 60
 # so many comparisons are added up, where an assumption has no more than these: every two of six, every three of four
 MAX_ADDED = {2: 6, 3: 4}
-LEAVES = ("Num", "Var", "Axis", "RAxis", "Given", "Unknown")
+LEAVES = (*INDEX_LEAVES, "Given", "Unknown")
 LINEAR = ("Num", "Sum", "Add", "Scale")
 
 

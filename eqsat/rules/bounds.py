@@ -107,7 +107,7 @@ CHOSEN = (("Min", ("t y", "x t")), ("Max", ("t y", "x t")), ("Where", ("p t y", 
 
 
 def _idle(node: str, operands: str) -> str:
-    """A choice that is one of its own operands: what it says of them is known, and every rule would find it again in itself."""
+    """Rule that removes `x = min(x, y)`: it states nothing new, and other rules would match it without end."""
     term = f"({node} {operands})"
     return f'(rule ((= t {term})) ((subsume {term})) :ruleset {ruleset_of(node)} :name "idle {node} {operands}")'
 

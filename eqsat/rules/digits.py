@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from eqsat.egraph.linear import Linear
+from eqsat.egraph.schema import INDEX_LEAVES
 from eqsat.ir.interval import Interval
 from eqsat.rules.visit import Visit
 
-LEAVES = ("Num", "Var", "Axis", "RAxis", "Given")
+LEAVES = (*INDEX_LEAVES, "Given")
 # as many are joined at once; fewer are a pair, which egglog's identities join
 LEAST_DIGITS = 3
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import gcd
 
-from eqsat.egraph.encode import COMPARISONS, LIMIT
+from eqsat.egraph.encode import COMPARISONS, NUMBER_LIMIT
 from eqsat.egraph.linear import Linear
 from eqsat.egraph.snapshot import ENode
 from eqsat.ir import interval
@@ -40,11 +40,7 @@ class Instance:
     def has_value(self, condition: Index) -> bool:
         """Whether no divisor in a condition can be zero, and no shift amount negative."""
         for term in walk(condition):
-            if isinstance(term, Apply) and term.op in ("floordiv", "mod"):
-                lo, hi = self.bounds(term.args[1])
-                if lo <= 0 <= hi:
-                    return False
-            if isinstance(term, Apply) and term.op in ("shl", "shr") and self.bounds(term.args[1])[0] < 0:
+            if isinstance(term, Apply) and term.domain is not None and not term.domain.proved(self.bounds(term.args[-1])):
                 return False
         return True
 
@@ -100,7 +96,7 @@ class Instance:
             return BOOL if truth is None else (int(truth), int(truth))
         operands = [self.bounds(arg) for arg in term.args]
         if term.op in ("shl", "shr") and operands[1][1] >= 62:
-            return -LIMIT, LIMIT
+            return -NUMBER_LIMIT, NUMBER_LIMIT
         return OPS[term.op].bounds(*operands)
 
     def _residues(self, term: Apply) -> Interval | None:
@@ -168,15 +164,16 @@ class Instance:
         handle = self.visit.encoder.node(op.capitalize(), *names)
         if op not in ("shl", "shr") or bounds[1][1] < 62:
             lo, hi = OPS[op].bounds(*bounds)
-            if max(abs(lo), abs(hi)) < LIMIT:
+            if max(abs(lo), abs(hi)) < NUMBER_LIMIT:
                 self.visit.encoder.bounded(handle, (lo, hi))
         return Linear(0, ((handle, 1),))
 
 
 def _folded(op: str, forms: list[Linear]) -> Linear | None:
     """An operation on constants, as its value; None where it has none, or an operand is no constant."""
-    if any(form.terms for form in forms) or (op in ("floordiv", "mod") and not forms[1].constant):
+    domain = OPS[op].domain
+    if any(form.terms for form in forms) or (domain is not None and not domain.holds(forms[-1].constant)):
         return None
-    if op in ("shl", "shr") and not 0 <= forms[1].constant < 62:
+    if op in ("shl", "shr") and forms[1].constant >= 62:
         return None
     return Linear(int(OPS[op].evaluate(*(form.constant for form in forms))))

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 from itertools import permutations
 from math import gcd
 
-from eqsat.egraph.encode import LIMIT
+from eqsat.egraph.encode import NUMBER_LIMIT
 from eqsat.egraph.forms import SIGNS
 from eqsat.egraph.linear import Linear
 from eqsat.egraph.snapshot import ENode
@@ -48,13 +48,13 @@ def bound(v: Visit) -> None:
     for name, forms in v.sums.items():
         for form in forms if v.changed("bounds-of-sum", name, forms) else ():
             lo, hi = v.bounds_of(form)
-            if form.single is None and lo > -LIMIT and hi < LIMIT:
+            if form.single is None and lo > -NUMBER_LIMIT and hi < NUMBER_LIMIT:
                 _tighten(v, name, (lo, hi))
     for name, node in v.nodes("Prod", "Mul"):
         total: Interval = (1, 1)
         for arg in node.args:
             total = interval.mul(total, v.bounds(arg))
-        if max(map(abs, total)) < LIMIT:
+        if max(map(abs, total)) < NUMBER_LIMIT:
             _tighten(v, name, total)
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, TypeVar
 
-from eqsat.egraph.encode import EVERYTHING, LIMIT, Encoder
+from eqsat.egraph.encode import EVERYTHING, NUMBER_LIMIT, Encoder
 from eqsat.egraph.forms import SIGNS, Opener, Reading
 from eqsat.egraph.linear import Linear
 from eqsat.egraph.schema import SUM_OPS
@@ -212,7 +212,7 @@ class Visit:
 
     def state(self, relation: str, *operands: int) -> None:
         """State a fact, if its numbers can be stated."""
-        if all(abs(operand) < LIMIT for operand in operands):
+        if all(abs(operand) < NUMBER_LIMIT for operand in operands):
             self.encoder.facts[relation].append(operands)
 
     def sum(self, form: Linear) -> int:
@@ -263,7 +263,7 @@ class Visit:
             return None
         ends = [self.bounds(factor) for factor in shared]
         if (len(shared) == len(every) and shared.keys().isdisjoint(atom for atom, _ in form.terms)) or any(
-            lo <= -LIMIT or hi >= LIMIT for lo, hi in ends
+            lo <= -NUMBER_LIMIT or hi >= NUMBER_LIMIT for lo, hi in ends
         ):
             return None
         rest_lo, rest_hi = self.encoder.linear_bounds(

@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from eqsat.capture.places import PlaceLimit
+from eqsat.capture.place_checks import PlaceLimit
 from eqsat.codegen import Units, parallel_extent, shared_units
 from eqsat.codegen.calls.running import TablePut
+from eqsat.ir.containers import Structure
 from eqsat.ir.errors import InternalError
 from eqsat.ir.host import Invocation
 from eqsat.ir.steps import Parts
-from eqsat.ir.structure import Structure
 from eqsat.ir.tensor import Constant, Input, Program, SizeTerms, Tensor
-from eqsat.kernels.picking import InRows, Nest, remaining
+from eqsat.kernels.picking import InRows, PlacedKernel, remaining
 from eqsat.running.storage import Lifetime, share_storage
 
 Array = np.ndarray[Any, Any]
@@ -43,7 +43,7 @@ class KernelInRows:
     shared: int | None
 
     def gain_at(self, known: Mapping[int, int]) -> float:
-        """Of sizes that have these values; nothing where one is less."""
+        """The gain at these sizes, less what rounding up to whole blocks costs; 0.0 where a size is below `least`."""
         values = [known[marker] for marker in self.sizes]
         whole = prod(-(-value // self.rows) * self.rows / value for value in values if value)
         return self.gain / whole if all(value >= self.least for value in values) else 0.0
@@ -116,7 +116,7 @@ class RunTimeSize:
         return self.terms != ((1, (self.name,)),)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Blueprint:
     """A plan before it is loaded.
 
@@ -175,7 +175,7 @@ PlanStep = PlanLoop | PlanCall
 
 def draw(
     parts: Parts,
-    nests: Sequence[Nest],
+    nests: Sequence[PlacedKernel],
     estimates: Sequence[float],
     object_code: bytes,
     finite: Sequence[Tensor] = (),
@@ -197,18 +197,26 @@ def draw(
     outputs, places = computed[: len(computed) - len(limits)], computed[len(computed) - len(limits) :]
     kernels = _scheduled(steps, estimates, slots, over)
     checked = tuple(slots[tensor] for tensor in finite)
-    sizes = tuple(RunTimeSize(s.variable.name[1:], s.variable.lo, s.most, s.marker, s.terms) for s in program.sizes)
     first = {nest.kernel.name for nest in nests if nest.once}
     once = tuple(k for k, kernel in enumerate(kernels) if kernel.name in first)
     kept = [slot for k in once for slot in kernels[k].written]
     buffers, storages = _placed(program, kernels, outputs, (*checked, *places), kept, slots)
-    constants = {slot: tensor.data for tensor, slot in slots.items() if isinstance(tensor, Constant)}
-    inputs, structure = program.inputs, program.structure
-    limited = tuple(zip(places, limits, strict=True))
-    made = tuple(others)
-    carried = tuple((slots[read], slots[one]) for read, one in over.items() if read in inputs)
-    plain = (inputs, kernels, buffers, storages, constants, outputs, structure, object_code)
-    return Blueprint(*plain, once, checked, sizes, made, limited, carried)
+    return Blueprint(
+        inputs=program.inputs,
+        kernels=kernels,
+        buffers=buffers,
+        storages=storages,
+        constants={slot: tensor.data for tensor, slot in slots.items() if isinstance(tensor, Constant)},
+        outputs=outputs,
+        structure=program.structure,
+        object_code=object_code,
+        once=once,
+        finite=checked,
+        sizes=tuple(RunTimeSize(s.name, s.variable.lo, s.most, s.marker, s.terms) for s in program.sizes),
+        steps=tuple(others),
+        places=tuple(zip(places, limits, strict=True)),
+        over=tuple((slots[read], slots[one]) for read, one in over.items() if read in program.inputs),
+    )
 
 
 @dataclass(frozen=True)

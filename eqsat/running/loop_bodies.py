@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from math import prod
 
 from eqsat.codegen.calls.running import TablePut
+from eqsat.ir.containers import Container, positions
+from eqsat.ir.copied import copied, uncopied
 from eqsat.ir.dtypes import itemsize
-from eqsat.ir.structure import Container, positions
-from eqsat.ir.tensor import Program, Tensor, copied, uncopied
+from eqsat.ir.tensor import Program, Tensor
 from eqsat.operations.placing import AtOnePlace, at_one_place
 
 

@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from eqsat.capture.places import PlaceLimit
+from eqsat.capture.place_checks import PlaceLimit
 from eqsat.codegen import Units
 from eqsat.codegen.calls.running import TablePut
+from eqsat.ir.containers import Container, Structure
 from eqsat.ir.host import Invocation, host_function
-from eqsat.ir.structure import Container, Structure
 from eqsat.ir.tensor import Input
 from eqsat.running.blueprint import Array, Blueprint, KernelInRows, PlanBuffer, PlanCall, PlanKernel, PlanLoop, PlanStep, RunTimeSize
 
@@ -68,20 +68,20 @@ def unpack(data: bytes, known: Sequence[Array]) -> Blueprint:
         slot: known[position] if position is not None else _elements(next(blobs), buffers[slot]) for slot, position in head["constants"]
     }
     return Blueprint(
-        tuple(Input(name, tuple(shape), dtype) for name, shape, dtype in head["inputs"]),
-        tuple(_kernel(*kernel) for kernel in head["kernels"]),
-        buffers,
-        tuple(head["storages"]),
-        constants,
-        tuple(head["outputs"]),
-        _structure(head["structure"]),
-        code,
-        tuple(head["once"]),
-        tuple(head["finite"]),
-        tuple(_size(*size) for size in head["sizes"]),
-        steps,
-        tuple((slot, PlaceLimit(*limit)) for slot, *limit in head["places"]),
-        tuple((position, slot) for position, slot in head["over"]),
+        inputs=tuple(Input(name, tuple(shape), dtype) for name, shape, dtype in head["inputs"]),
+        kernels=tuple(_kernel(*kernel) for kernel in head["kernels"]),
+        buffers=buffers,
+        storages=tuple(head["storages"]),
+        constants=constants,
+        outputs=tuple(head["outputs"]),
+        structure=_structure(head["structure"]),
+        object_code=code,
+        once=tuple(head["once"]),
+        finite=tuple(head["finite"]),
+        sizes=tuple(_size(*size) for size in head["sizes"]),
+        steps=steps,
+        places=tuple((slot, PlaceLimit(*limit)) for slot, *limit in head["places"]),
+        over=tuple((position, slot) for position, slot in head["over"]),
     )
 
 

@@ -15,11 +15,11 @@ from eqsat.codegen.calls.direct import DirectPlan, supported
 from eqsat.codegen.calls.direct_code import MOST_OUTPUTS
 from eqsat.codegen.calls.running import Run, TableKernel, TableLoop
 from eqsat.codegen.memory.places import aligned_bytes
+from eqsat.ir.containers import Structure, each_by_itself, positions, rebuild_result
 from eqsat.ir.dtypes import itemsize, part_of
-from eqsat.ir.errors import UsageError
+from eqsat.ir.errors import InternalError, UsageError
 from eqsat.ir.host import caller, inside, run_host
 from eqsat.ir.shown import Shown
-from eqsat.ir.structure import Structure, each_by_itself, positions, rebuild_result
 from eqsat.pricing.target import SPLIT_NS
 from eqsat.running.blueprint import Array, Blueprint, PlanCall, PlanKernel, PlanLoop, PlanStep
 from eqsat.running.direct_call import KnownPlans
@@ -216,8 +216,8 @@ class Plan(OfOneProcess, Shown):
                     run_split(entry, address, buffers, units)
                 else:
                     entry(*buffers, 0, units.extent)
-        except Exception:
-            if not self.blueprint.finite:
+        except Exception as error:
+            if not self.blueprint.finite or isinstance(error, InternalError):
                 raise
             return False
         return True

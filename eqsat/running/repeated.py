@@ -12,7 +12,7 @@ import numpy as np
 
 from eqsat.codegen.calls.running import Carry, Repetition, Run, TableLoop, TablePut
 from eqsat.codegen.memory.places import aligned_bytes
-from eqsat.ir.structure import positions
+from eqsat.ir.containers import positions
 from eqsat.keeping.kept import common_code
 from eqsat.running.blueprint import Blueprint, PlanLoop
 from eqsat.running.storage import array_in

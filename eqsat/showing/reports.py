@@ -55,21 +55,30 @@ def report_facts(report: Report) -> tuple[str, ...]:
 
 
 def rule_table(report: Report, bought: Mapping[str, float] | None = None) -> str:
-    """Every rule that matched, the most frequent first: its table, how often, its equation; milliseconds where they were measured.
+    """Every rule that matched, the most frequent first: its table, how often, its equation; milliseconds where they were measured,
+    and which of them rested, where some did.
 
     bought  nanoseconds that the program costs more without a table, by the table's name (`eqsat.leave_one_out`)
     """
-    fired = sorted(((name, count) for name, count in report.matches.items() if count), key=lambda item: (-item[1], item[0]))
-    if not fired:
+    if not report.fired:
         return f"<div>{dim('no rule matched')}</div>"
     known, gains = _known_rows(), bought or {}
-    columns = [("rule", "t"), ("table", "t"), ("matches", "n"), ("ms", "n"), ("its table buys", "n"), ("equation", "b")]
+    columns = [
+        ("rule", "t"),
+        ("table", "t"),
+        ("matches", "n"),
+        ("matched too often", "t"),
+        ("ms", "n"),
+        ("its table buys", "n"),
+        ("equation", "b"),
+    ]
     lines = []
-    for name, count in fired:
+    for name, count in report.fired.items():
         table_name, equation = known.get(name, ("", ""))
         gain = f"{number(gains[table_name])} ns" if table_name in gains else ""
-        lines.append([code(name), dim(table_name), number(count), _ms(report, name), gain, code(equation)])
-    lines += [[dim(label), "", "", ms, "", ""] for label, ms in _others(report)]
+        rested = dim("rested") if name in report.rested else ""
+        lines.append([code(name), dim(table_name), number(count), rested, _ms(report, name), gain, code(equation)])
+    lines += [[dim(label), "", "", "", ms, "", ""] for label, ms in _others(report)]
     used = [k for k, _ in enumerate(columns) if any(line[k] for line in lines)]
     return table([columns[k][0] for k in used], ([line[k] for k in used] for line in lines), "".join(columns[k][1] for k in used))
 

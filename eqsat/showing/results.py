@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from eqsat.ir.tensor import Program, Tensor
-from eqsat.kernels.cost_parts import KINDS, KernelParts, nest_parts, program_parts
+from eqsat.kernels.cost_parts import PART_KINDS, KernelParts, nest_parts, program_parts
 from eqsat.pricing.cost_model import CostModel
 from eqsat.pricing.costs import Cost
 from eqsat.result import Result
@@ -25,7 +25,7 @@ MOST_OPEN = 12
 NEST_BYTES = 40_000
 # the kind of steps that are no kernels
 OTHER = "steps"
-COLOURS = {**dict(zip(KINDS, PALETTE, strict=True)), OTHER: "#666666"}
+COLOURS = {**dict(zip(PART_KINDS, PALETTE, strict=True)), OTHER: "#666666"}
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def result_body(result: Result) -> str:
         details("Program", pair(_program("as written", result.original), _program("optimized", result.program)), "before and after"),
         "" if result.is_listed else _loop_nests(result),
         _code(result),
-        details("Rules", rule_table(report), f"{sum(1 for count in report.matches.values() if count)} matched"),
+        details("Rules", rule_table(report), f"{len(report.fired)} matched"),
     ]
     if result.bodies:
         bodies = "".join(details(f"Loop {k}", result_body(body), str(body.cost)) for k, body in enumerate(result.bodies))
@@ -89,7 +89,7 @@ def _totals(before: _Side, after: _Side) -> str:
 
 def _kernels(result: Result, before: _Side, after: _Side) -> str:
     """A bar for each kernel, after and before."""
-    sizes = {size.marker: size.variable.name[1:] for size in result.original.sizes}
+    sizes = {size.marker: size.name for size in result.original.sizes}
     made = [_types(nest.made, sizes) for nest in result.nests]
     written = details("As written", _chart(before, []), counted(len(before.kernels), "kernel"))
     return details("Kernels", _chart(after, made) + written, f"{len(after.kernels)}", opened=len(after.kernels) <= MOST_OPEN)

@@ -60,7 +60,7 @@ def sizes_for(dims: Iterable[Var], above: int, prime: bool = True, far: bool = F
     names = [size.variable.name for size in found]
     if len(set(names)) < len(names):
         raise UsageError(f"spec: found two sizes called {names[0][1:]}, expected one dim for each name")
-    return tuple(sorted(found, key=lambda size: [dim.name for dim in named].index(size.variable.name[1:])))
+    return tuple(sorted(found, key=lambda size: [dim.name for dim in named].index(size.name)))
 
 
 def _is_prime(n: int) -> bool:
@@ -212,7 +212,7 @@ def _polynomial(value: int) -> Polynomial:
 
 def meanings(sizes: Iterable[Size]) -> dict[int, Polynomial]:
     """What the sizes of a program are, by the extents that stand for them."""
-    variables = {size.variable.name[1:]: size.variable for size in sizes}
+    variables = {size.name: size.variable for size in sizes}
     return {size.marker: named(size.terms, variables.__getitem__) for size in sizes}
 
 
@@ -221,7 +221,7 @@ def check_generic(roots: Iterable[Tensor], sizes: tuple[Size, ...]) -> None:
     where some size may have no element."""
     known = meanings(sizes)
     limit = min(size.marker for size in sizes if not size.is_made) // APART
-    names = ", ".join(size.variable.name[1:] for size in sizes if not size.is_made)
+    names = ", ".join(size.name for size in sizes if not size.is_made)
     for tensor in tensors(*roots):
         build = as_build(tensor) if isinstance(tensor, Generic) else tensor
         for read, extent in _reads_outside(build, known):

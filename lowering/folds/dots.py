@@ -17,9 +17,9 @@ from math import isqrt, prod
 
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Const, Index, Var, substitute, variables
-from eqsat.ir.joint import is_joint_value
 from eqsat.ir.loops import For, Load, Stmt, Store, loads, over
 from eqsat.ir.tensor import Reduce, Scalar
+from eqsat.ir.vectorizable import is_joint_value
 from eqsat.lowering.affine import Forms
 from eqsat.lowering.blocks import BlockPlacer, Body, first_of, folds_over
 from eqsat.lowering.folds.few_columns import Section, sections

@@ -17,9 +17,9 @@ from math import gcd
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Const, Index, Var, depends, substitute
-from eqsat.ir.joint import is_joint_value
 from eqsat.ir.loops import Fold, For, Load, Stmt, Store, Temp, loads, over
 from eqsat.ir.tensor import Scalar
+from eqsat.ir.vectorizable import is_joint_value
 from eqsat.lowering.affine import Forms
 from eqsat.lowering.blocks import folds_over
 from eqsat.lowering.products.product import LONGEST_RUN, VECTOR_BYTES

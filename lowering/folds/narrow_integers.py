@@ -10,15 +10,13 @@ from __future__ import annotations
 
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.interval import within
+from eqsat.ir.ops import COMPARISONS, RING
 from eqsat.ir.tensor import Call, Literal, Position, Reduce, Scalar, as_dtype, operands, rebuild, scalars
 from eqsat.ir.value_bounds import Bounds, bounds_below, is_whole, limits, sum_bounds
 
-WIDE, NARROW = "int64", "int32"
+WIDE_INTEGER, NARROW_INTEGER = "int64", "int32"
 # up to here floats hold all whole numbers, so that no order of adding such rounds
 EXACT_TO = {"float32": 1 << 24, "float64": 1 << 53}
-# the same of numbers that 32 bits hold, if they hold the result
-RING = frozenset(("add", "subtract", "multiply", "negative"))
-COMPARISONS = frozenset(("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"))
 
 
 def narrowed(root: Scalar) -> Scalar:
@@ -46,7 +44,7 @@ class _Narrowed:
         self.summed: dict[Scalar, tuple[Scalar, Bounds]] = {}
         for term in scalars(root):
             self.whole[term] = self._whole(term)
-            if is_whole(term.dtype) and within(self.bounds[term], limits(NARROW)):
+            if is_whole(term.dtype) and within(self.bounds[term], limits(NARROW_INTEGER)):
                 self.in_32_bits[term] = self._in_32_bits(term, self.whole[term])
 
     def _whole(self, term: Scalar) -> Scalar:
@@ -62,8 +60,8 @@ class _Narrowed:
         number, own = self._number(fold.body)
         if number is None:
             return None
-        found, most = sum_bounds(fold.variable, own), EXACT_TO.get(fold.dtype, limits(NARROW)[1])
-        if not within(found, _common(limits(NARROW), (-most, most))):
+        found, most = sum_bounds(fold.variable, own), EXACT_TO.get(fold.dtype, limits(NARROW_INTEGER)[1])
+        if not within(found, _common(limits(NARROW_INTEGER), (-most, most))):
             return None
         carried = Reduce("sum", fold.variable, number)
         if fold.dtype in EXACT_TO:
@@ -75,29 +73,29 @@ class _Narrowed:
         if term in self.summed:
             return self.summed[term]
         number = term.args[0] if term.dtype in EXACT_TO and isinstance(term, Call) and term.op == "astype" else term
-        if number not in self.in_32_bits or (number is term and term.dtype not in (WIDE, "uint64")):
-            return None, limits(NARROW)
+        if number not in self.in_32_bits or (number is term and term.dtype not in (WIDE_INTEGER, "uint64")):
+            return None, limits(NARROW_INTEGER)
         return self.in_32_bits[number], self.bounds[number]
 
     def _is_narrow(self, value: Scalar) -> bool:
         """Whether a number of 64 bits was one of 32, or is chosen from such, or a place or a number in their range."""
         known = value.op in ("astype", "where") if isinstance(value, Call) else isinstance(value, Position | Literal)
-        return known and value.dtype == WIDE and value in self.in_32_bits
+        return known and value.dtype == WIDE_INTEGER and value in self.in_32_bits
 
     def _in_32_bits(self, term: Scalar, whole: Scalar) -> Scalar:
-        if itemsize(term.dtype) < itemsize(NARROW):  # it wraps, or is cut off, where it is
-            return as_dtype(whole, NARROW)
+        if itemsize(term.dtype) < itemsize(NARROW_INTEGER):  # it wraps, or is cut off, where it is
+            return as_dtype(whole, NARROW_INTEGER)
         if isinstance(term, Position):
-            return Position(term.index, NARROW)
+            return Position(term.index, NARROW_INTEGER)
         if isinstance(term, Literal):
-            return Literal(term.value, NARROW)
-        if isinstance(whole, Call) and whole.op == "astype" and within(limits(whole.args[0].dtype), limits(NARROW)):
-            return as_dtype(whole.args[0], NARROW)
+            return Literal(term.value, NARROW_INTEGER)
+        if isinstance(whole, Call) and whole.op == "astype" and within(limits(whole.args[0].dtype), limits(NARROW_INTEGER)):
+            return as_dtype(whole.args[0], NARROW_INTEGER)
         if isinstance(term, Call) and term.op == "where" and all(arg in self.in_32_bits for arg in term.args[1:]):
-            return Call("where", (self.whole[term.args[0]], *(self.in_32_bits[arg] for arg in term.args[1:])), NARROW)
+            return Call("where", (self.whole[term.args[0]], *(self.in_32_bits[arg] for arg in term.args[1:])), NARROW_INTEGER)
         if isinstance(term, Call) and term.op in RING and all(arg in self.in_32_bits for arg in term.args):
-            return Call(term.op, tuple(self.in_32_bits[arg] for arg in term.args), NARROW)
-        return as_dtype(whole, NARROW)
+            return Call(term.op, tuple(self.in_32_bits[arg] for arg in term.args), NARROW_INTEGER)
+        return as_dtype(whole, NARROW_INTEGER)
 
 
 def _common(one: Bounds, other: Bounds) -> Bounds:

@@ -26,7 +26,7 @@ from eqsat.lowering.movements.stepped import in_tiles
 from eqsat.lowering.nest import Nest, Several, chains, free_variables
 from eqsat.lowering.place import nested
 from eqsat.lowering.ranges.order import merge
-from eqsat.lowering.ranges.seams import MARKS, begins, in_pieces
+from eqsat.lowering.ranges.seams import SEAM_MARKS, begins, in_pieces
 from eqsat.lowering.ranges.unroll import unrolled
 
 # windows step by so many elements at the most: what lies further apart is loaded one by one
@@ -61,7 +61,7 @@ class Windows:
     @property
     def is_cut(self) -> bool:
         """Whether something changes along a line."""
-        changes = (term for term in walk(*_indices(self.element)) if isinstance(term, Apply) and (term.op in MARKS or _is_clamp(term)))
+        changes = (term for term in walk(*_indices(self.element)) if isinstance(term, Apply) and (term.op in SEAM_MARKS or _is_clamp(term)))
         return any(self.along in variables(term) for term in changes)
 
     def line(self, count: int) -> int:
@@ -184,7 +184,7 @@ def _by_place(value: Scalar, along: Var, lane: Var, step: int) -> Scalar:
     def change(index: Index) -> Index:
         if not isinstance(index, Apply) or index.kind != "bool":
             return index
-        if index.op not in MARKS:
+        if index.op not in SEAM_MARKS:
             return apply(index.op, *map(change, index.args))
         if not forms(index.args[0] - index.args[1]).terms.keys() <= {along, lane} or _step(_places((index,)), along, lane) == step:
             return index

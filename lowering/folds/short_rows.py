@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 from eqsat.ir.definitions import with_inlined
 from eqsat.ir.index import Const
 from eqsat.ir.tensor import Build, Read, Reduce, Scalar, Tensor, axes, axis, has_fold, scalars, sources
-from eqsat.lowering.folds.upright import LONGEST, ROWS
+from eqsat.lowering.folds.upright import LONGEST_UPRIGHT, UPRIGHT_ROWS
 from eqsat.lowering.nest import free_variables
 
 
@@ -37,7 +37,7 @@ def _function(tensor: Tensor, inner: frozenset[Tensor]) -> Scalar | None:
 
 
 def _has_short_rows(build: Build) -> bool:
-    return 1 < build.shape[-1] <= LONGEST and build.size // build.shape[-1] >= ROWS
+    return 1 < build.shape[-1] <= LONGEST_UPRIGHT and build.size // build.shape[-1] >= UPRIGHT_ROWS
 
 
 def _goes_along(results: Build, between: Sequence[Build], producer: Build) -> bool:
@@ -47,7 +47,7 @@ def _goes_along(results: Build, between: Sequence[Build], producer: Build) -> bo
     if len(producer.shape) not in (along, along + 1) or producer.shape[:along] != rows or not _is_short(producer, along):
         return False
     free, element = free_variables(producer.body), axis(along, producer.shape[-1])
-    if any(isinstance(term, Reduce) and (element in free[term] or term.variable.extent > LONGEST) for term in free):
+    if any(isinstance(term, Reduce) and (element in free[term] or term.variable.extent > LONGEST_UPRIGHT) for term in free):
         return False
     read = [term for user in (results, *between) for term in scalars(user.body) if isinstance(term, Read) and term.tensor is producer]
     own = [v if v.extent > 1 else Const(0) for v in axes(rows)]
@@ -55,4 +55,4 @@ def _goes_along(results: Build, between: Sequence[Build], producer: Build) -> bo
 
 
 def _is_short(producer: Build, along: int) -> bool:
-    return len(producer.shape) == along or producer.shape[-1] <= LONGEST
+    return len(producer.shape) == along or producer.shape[-1] <= LONGEST_UPRIGHT

@@ -19,9 +19,9 @@ from math import prod
 
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Const, Index, Var, depends, substitute, variables
-from eqsat.ir.joint import LANES, OPS as CHEAP
 from eqsat.ir.loops import Load, Store, over
 from eqsat.ir.tensor import Call, Reduce, Scalar, is_size, scalars
+from eqsat.ir.vectorizable import JOINT_OPS as CHEAP, LANES
 from eqsat.lowering.affine import Forms, rebuilt
 from eqsat.lowering.blocks import BlockPlacer, Body, first_of, over_forms, tile_over
 from eqsat.lowering.folds.columns import one_by_one
@@ -32,8 +32,8 @@ from eqsat.lowering.ranges.order import ENOUGH
 from eqsat.lowering.ranges.unroll import unrolled
 
 # rows of a block, and elements of a row
-ROWS = 16
-LONGEST = 64
+UPRIGHT_ROWS = 16
+LONGEST_UPRIGHT = 64
 # fields of records that are worth turning, and elements of records out of which LLVM picks no vectors
 LEAST_FIELDS, LEAST_STEP = 4, 8
 # bytes of results that are near whatever the order in which they are written, and elements of rows that take longer to fold than to write
@@ -48,7 +48,7 @@ def upright(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> Bo
     forms = Forms()
     if not folds:
         return _of_records(nest, outputs, buffers, forms)
-    for lane in (v for v in nest.loops if v.extent >= ROWS and not v.lo):
+    for lane in (v for v in nest.loops if v.extent >= UPRIGHT_ROWS and not v.lo):
         along = [v for v in nest.loops if v is not lane and forms(nest.index).stride(v) == 1]
         if forms(nest.index).stride(lane) == 1:
             along = []
@@ -62,7 +62,7 @@ def upright(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> Bo
 
 def _of_records(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str], forms: Forms) -> Body | None:
     """The statements for results beside each other, each made of the fields of a record."""
-    for lane in (v for v in nest.loops if v.extent >= ROWS and not v.lo and forms(nest.index).stride(v) == 1):
+    for lane in (v for v in nest.loops if v.extent >= UPRIGHT_ROWS and not v.lo and forms(nest.index).stride(v) == 1):
         rows = _fields(nest, lane, forms)
         if rows and len({load.index for load in rows}) >= LEAST_FIELDS:
             return _Upright(nest, outputs, buffers, lane, None).result(rows)
@@ -78,11 +78,11 @@ class _Row:
     place: Index
 
 
-ELEMENT = Var("element", 0, LONGEST - 1)
+ELEMENT = Var("element", 0, LONGEST_UPRIGHT - 1)
 
 
 def _is_row(variable: Var) -> bool:
-    return not variable.lo and variable.extent <= LONGEST
+    return not variable.lo and variable.extent <= LONGEST_UPRIGHT
 
 
 def _rows(nest: Nest, lane: Var, along: Sequence[Var], forms: Forms) -> dict[Load, _Row]:
@@ -109,7 +109,7 @@ def _fields(nest: Nest, lane: Var, forms: Forms) -> dict[Load, _Row]:
     found: dict[Load, _Row] = {}
     for fields in records.values():
         first, last = min(place for place, _ in fields), max(place for place, _ in fields)
-        if len(fields) > 1 and last - first < min(LONGEST, forms(fields[0][1].index).stride(lane) or 0):
+        if len(fields) > 1 and last - first < min(LONGEST_UPRIGHT, forms(fields[0][1].index).stride(lane) or 0):
             for place, load in fields:
                 found[load] = _Row(Const(place - first), last - first + 1, load.index + (ELEMENT - (place - first)))
     return found
@@ -125,11 +125,11 @@ class _Upright:
 
     def result(self, rows: Mapping[Load, _Row]) -> Body | None:
         nest, lane, along, placer = self.nest, self.lane, self.along, self.placer
-        count = -(-lane.extent // ROWS)
-        block, row = Var(f"{lane.name}_block", 0, count - 1), Var(f"{lane.name}_row", 0, ROWS - 1)
+        count = -(-lane.extent // UPRIGHT_ROWS)
+        block, row = Var(f"{lane.name}_block", 0, count - 1), Var(f"{lane.name}_row", 0, UPRIGHT_ROWS - 1)
         inside = self.sharing(rows, count)
         opened = placer.nest(placer.top, *(v for v in nest.loops if v not in (lane, along, *inside)), block)
-        first = first_of(block, count, ROWS, lane.extent)
+        first = first_of(block, count, UPRIGHT_ROWS, lane.extent)
         known = self.copied(rows, row, first, opened[-1])
         opened += placer.nest(opened[-1], *inside)[1:]
         value = over(nest.body, {lane: first + row}, known)
@@ -141,15 +141,18 @@ class _Upright:
         if along is None:
             outputs, below = self.outputs, Nest((row,), value, substitute(nest.index, {lane: first + row}))
         else:
-            outputs, below = (placer.memory(along.extent * ROWS, value.dtype),), Nest((row, along), value, along * ROWS + row)
+            outputs, below = (
+                (placer.memory(along.extent * UPRIGHT_ROWS, value.dtype),),
+                Nest((row, along), value, along * UPRIGHT_ROWS + row),
+            )
         found = one_by_one(unrolled(below), row, outputs, placer.taken)
         if found is None:
             return None
         opened[-1].body += found[0]
         if along is not None:
-            back, element = Var(f"{lane.name}_back", 0, ROWS - 1), Var(f"{along.name}_back", 0, along.extent - 1)
+            back, element = Var(f"{lane.name}_back", 0, UPRIGHT_ROWS - 1), Var(f"{along.name}_back", 0, along.extent - 1)
             place = substitute(nest.index, {lane: first + back, along: element})
-            turned = Load(outputs[0], element * ROWS + back, value.dtype)
+            turned = Load(outputs[0], element * UPRIGHT_ROWS + back, value.dtype)
             opened[-1].body.append(tile_over(back, element, Store(self.outputs[0], place, turned)))
         placer.close_all(opened)
         return tuple(placer.top.body), (*placer.scratch, *found[1])
@@ -186,14 +189,14 @@ class _Upright:
     def stored(self, terms: dict[Scalar, Var], row: Var, scope: Scope) -> dict[Scalar, Scalar] | None:
         """A function of the elements of rows, computed in scratch memory, and what is read there in place of each of its terms."""
         term, variable = next(iter(terms.items()))
-        name = self.placer.memory(variable.extent * ROWS, term.dtype)
-        below = Nest((row, variable), term, variable * ROWS + row)
+        name = self.placer.memory(variable.extent * UPRIGHT_ROWS, term.dtype)
+        below = Nest((row, variable), term, variable * UPRIGHT_ROWS + row)
         found = one_by_one(unrolled(below), row, (name,), self.placer.taken)
         if found is None:
             return None
         scope.body += Renaming(f"_{name}", {}, {}).block(found[0])
         self.placer.scratch += found[1]
-        return {term: Load(name, variable * ROWS + row, term.dtype) for term, variable in terms.items()}
+        return {term: Load(name, variable * UPRIGHT_ROWS + row, term.dtype) for term, variable in terms.items()}
 
     def copied(self, rows: Mapping[Load, _Row], row: Var, first: Index, scope: Scope) -> dict[Scalar, Scalar]:
         """Blocks of rows as columns of scratch memory, each once, and what is read of them in place of memory."""
@@ -203,9 +206,11 @@ class _Upright:
         for load, along in rows.items():
             source = load.buffer, rebuilt(forms(along.place))
             if source not in copies:
-                copies[source] = name = self.placer.memory(along.extent * ROWS, load.dtype)
-                element, column = Var(f"{name}_element", 0, along.extent - 1), Var(f"{name}_row", 0, ROWS - 1)
+                copies[source] = name = self.placer.memory(along.extent * UPRIGHT_ROWS, load.dtype)
+                element, column = Var(f"{name}_element", 0, along.extent - 1), Var(f"{name}_row", 0, UPRIGHT_ROWS - 1)
                 place = substitute(along.place, {ELEMENT: element, self.lane: first + column})
-                scope.body.append(tile_over(element, column, Store(name, element * ROWS + column, Load(load.buffer, place, load.dtype))))
-            known[load] = Load(copies[source], along.which * ROWS + row, load.dtype)
+                scope.body.append(
+                    tile_over(element, column, Store(name, element * UPRIGHT_ROWS + column, Load(load.buffer, place, load.dtype)))
+                )
+            known[load] = Load(copies[source], along.which * UPRIGHT_ROWS + row, load.dtype)
         return known

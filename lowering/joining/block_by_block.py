@@ -50,7 +50,7 @@ def block_by_block(kernels: Sequence[Kernel], between: Collection[str], rows: in
     no other, become blocks of scratch memory.  None where one of the others is no loop over all elements and no running fold of them, or
     reads other elements of what is between."""
     row = Var("row", 0, rows - 1)
-    writing = _Writing(kernels, frozenset(between), row, extent)
+    writing = _BlockWriting(kernels, frozenset(between), row, extent)
     size = writing.size
     whole, rest = divmod(extent, size)
     if whole < 2 or writing.behind > FARTHEST:
@@ -70,13 +70,13 @@ def block_by_block(kernels: Sequence[Kernel], between: Collection[str], rows: in
 
 
 def rows_of(kernel: Kernel) -> tuple[int, int] | None:
-    """Of how many rows of how many elements a kernel is the running fold; None for others."""
+    """(rows, elements of each) of a kernel that is a running fold along rows; None for any other kernel."""
     outer = kernel.body[0] if len(kernel.body) == 1 else None
     rows, size = outer.variable.extent if isinstance(outer, For) else 1, kernel.outputs[0].size
     return (rows, size // rows) if size % rows == 0 and _running(kernel, rows, size // rows) is not None else None
 
 
-class _Writing:
+class _BlockWriting:
     """The statements of blocks."""
 
     def __init__(self, kernels: Sequence[Kernel], between: frozenset[str], row: Var, extent: int) -> None:
@@ -115,7 +115,7 @@ class _Writing:
         carried: list[Stmt] = []
         for number, (kernel, running) in enumerate(zip(self.kernels, self.running, strict=True)):
             memory_of = {name: (buffer.name, self.rooms[name]) for name, buffer in self.scratch.items()}
-            within = _Within(f"_{number}{suffix}", self._first(), begin, length, memory_of, self.behind)
+            within = _WithinBlock(f"_{number}{suffix}", self._first(), begin, length, memory_of, self.behind)
             if running is not None:
                 inside += within.folded(running, self.row, running.result.name not in self.between)
                 carried += self._carried(self.scratch[running.result.name], length, f"kept_{number}{suffix}")
@@ -176,7 +176,7 @@ def _running(kernel: Kernel, rows: int, extent: int) -> _Running | None:
     return _Running(kernel.outputs[0], variable, row, call) if isinstance(before, Load) and before.buffer == store.buffer else None
 
 
-class _Within(Renaming):
+class _WithinBlock(Renaming):
     """The statements of one block of a row that begins at `first`, in which what is between has memory of a block, behind some room, of
     which so many elements are those `behind` the block; `stays`: whether no place in them is elsewhere."""
 

@@ -42,7 +42,7 @@ def row_by_row(kernels: Sequence[Kernel], between: Collection[str], rows: int) -
         if outer is None or outer.variable.extent % rows or picks(kernel, between):
             return None
         own = {buffer.name: f"{buffer.name}_{k}" for buffer in kernel.scratch}
-        within = _Within(f"_{k}", own, row, sizes)
+        within = _WithinRow(f"_{k}", own, row, sizes)
         body += within.rows_of(outer)
         if not within.stays:
             return None
@@ -59,7 +59,7 @@ def picks(kernel: Kernel, between: Collection[str]) -> bool:
     return any(isinstance(term, Pick) and term.buffer in between for term in elements)
 
 
-class _Within(Renaming):
+class _WithinRow(Renaming):
     """The statements of one row, in which buffers of so many elements a row have but that row; `stays`: whether no place in them is in
     another row."""
 

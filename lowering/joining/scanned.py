@@ -64,7 +64,7 @@ def scanned(scan: Scan, name: str, names: Names) -> Kernel | None:
     if not all(build is None or _is_simple(build.body) for build in (scan.computed, scan.made)):
         return None
     turned = () if scan.made is None else _turned(scan, scan.made)
-    return None if turned is None else _Writing(scan, turned, names).kernel(name)
+    return None if turned is None else _ScanWriting(scan, turned, names).kernel(name)
 
 
 def _is_simple(body: Scalar) -> bool:
@@ -73,7 +73,7 @@ def _is_simple(body: Scalar) -> bool:
 
 
 def _turned(scan: Scan, made: Build) -> tuple[bool, ...] | None:
-    """Of each axis, whether what is made of the result stands there the other way round; None where it reads several places or others."""
+    """For each axis whether the build reads the result backwards along it; None unless it reads one place for each of its own."""
     forms = Forms()
     places = {term.indices for term in scalars(made.body) if isinstance(term, Read) and term.tensor is scan.result}
     gathered = any(isinstance(term, Gather) and term.tensor is scan.result for term in scalars(made.body))
@@ -89,7 +89,7 @@ def _turned(scan: Scan, made: Build) -> tuple[bool, ...] | None:
     return tuple(turned)
 
 
-class _Writing:
+class _ScanWriting:
     """The statements of one scan."""
 
     def __init__(self, scan: Scan, turned: Sequence[bool], names: Names) -> None:

@@ -19,7 +19,7 @@ from eqsat.ir.loops import Bind, Buffer, For, Kernel, Stmt, Store, loads, over, 
 from eqsat.ir.tensor import Build, Gather, Read, Reduce, Scalar, Shape, Tensor, axes, axis, reindexed, scalars, sources
 from eqsat.lowering.affine import Affine, Forms, bounds, rebuilt as written
 from eqsat.lowering.blocks import first_of
-from eqsat.lowering.folds.upright import LONGEST, ROWS
+from eqsat.lowering.folds.upright import LONGEST_UPRIGHT, UPRIGHT_ROWS
 from eqsat.lowering.joining.in_place import in_place
 from eqsat.lowering.joining.renaming import Renaming
 
@@ -186,7 +186,11 @@ def turned(parts: Strips) -> Strips | None:
     folds are as many at once.  None where there are none."""
     made = [build for group in parts.groups[:-1] for build in group]
     folded = {term.tensor for group in parts.groups for build in group for term in _read_along(build)}
-    chosen = [build for build in made if build in folded and len(build.shape) == 2 and build.shape[1] <= LONGEST and build.shape[0] >= ROWS]
+    chosen = [
+        build
+        for build in made
+        if build in folded and len(build.shape) == 2 and build.shape[1] <= LONGEST_UPRIGHT and build.shape[0] >= UPRIGHT_ROWS
+    ]
     if not chosen:
         return None
     known: dict[Tensor, Build] = {}

@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from eqsat.ir.index import Index, Var, substitute
-from eqsat.ir.joint import LANES, LARGEST_STEP
 from eqsat.ir.loops import For, Load, LoopKind, Stmt, Store, over
 from eqsat.ir.tensor import Scalar, has_fold
+from eqsat.ir.vectorizable import LANES, LARGEST_STEP
 from eqsat.lowering.affine import Forms
 from eqsat.lowering.blocks import BlockPlacer, Body, blocks_of
 from eqsat.lowering.nest import Nest

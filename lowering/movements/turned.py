@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Index, Var, substitute
-from eqsat.ir.joint import LANES, is_joint_value, is_moved
 from eqsat.ir.loops import For, Load, Stmt, Store, over
 from eqsat.ir.tensor import Scalar, has_fold
+from eqsat.ir.vectorizable import LANES, is_joint_value, is_moved
 from eqsat.lowering.affine import Forms
 from eqsat.lowering.blocks import BlockPlacer, Body, blocks_of, tile_over
 from eqsat.lowering.nest import Nest, Several

@@ -34,7 +34,7 @@ class _Branch(NamedTuple):
     ranges: Ranges
 
     def read(self) -> Read:
-        """It from a tensor of its own."""
+        """The read that takes the place of the branch once a tensor of its own holds it."""
         at: list[Index] = []
         here: dict[Var, Index] = {}
         extents: list[int] = []

@@ -54,7 +54,7 @@ def _short_result(fold: Reduce, terms: Scalar, every: tuple[Var, ...]) -> Read |
 
 
 def _has_all(terms: Scalar, every: tuple[Var, ...]) -> Read | None:
-    """What has all axes of the result and goes along memory with another one than that, as all that has them does."""
+    """The first read that depends on all axes of the result; None unless every such read goes along memory with another axis than it."""
     whole = [read for read in scalars(terms) if isinstance(read, Read) and set(every).issubset(variables(*read.indices))]
     return whole[0] if whole and all(_has_columns(read, every) for read in whole) else None
 

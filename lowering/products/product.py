@@ -22,9 +22,9 @@ from math import isqrt, prod
 
 from eqsat.ir.dtypes import carrier, is_float, itemsize
 from eqsat.ir.index import Index, Var
-from eqsat.ir.joint import is_joint_value
 from eqsat.ir.loops import Load, over
 from eqsat.ir.tensor import Build, Call, Literal, Read, Reduce, Scalar, axis, has_fold, reindexed, scalars
+from eqsat.ir.vectorizable import is_joint_value
 from eqsat.lowering.affine import Forms
 from eqsat.lowering.nest import Free, Nest, chains, free_variables, largest
 
@@ -357,7 +357,7 @@ def _tiles(rows: int, blocks: int, shapes: Sequence[tuple[int, int]]) -> Iterato
 
 
 def part_of_one(extent: int) -> float:
-    """What part of a loop the thread that has most of it has."""
+    """The share of a loop's iterations that the busiest of EVENLY threads has."""
     return -(-extent // EVENLY) / extent
 
 
@@ -417,5 +417,5 @@ def _vectors(wide: int, lanes: int) -> int:
 
 
 def run(terms: int) -> int:
-    """How many terms are added up before their sum is added to others: all, or the most that divide them evenly."""
+    """How many terms are added up before their sum joins others: all, or their greatest divisor up to LONGEST_RUN."""
     return terms if terms <= LONGEST_RUN else max(n for n in range(1, LONGEST_RUN + 1) if terms % n == 0)

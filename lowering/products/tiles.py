@@ -16,9 +16,9 @@ from math import prod
 
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Const, Index, Var, substitute
-from eqsat.ir.joint import LANES, is_joint_value
 from eqsat.ir.loops import Fold, For, Load, Stmt, Store, Temp, loads, over
 from eqsat.ir.tensor import Call, Literal, Reduce, Scalar, scalars
+from eqsat.ir.vectorizable import LANES, is_joint_value
 from eqsat.lowering.affine import Forms
 from eqsat.lowering.blocks import BlockPlacer, Body, first_of, tile_over
 from eqsat.lowering.movements.turned import LEAST, SIDE

@@ -33,7 +33,7 @@ MOST_PIECES, MOST_BRANCHES = 5, 128
 # iterations of a loop that boxes write out, whatever they compute, and as many as LLVM looks at for vectors
 MOST_SHORT, MOST_IN_TURN = 16, 96
 # below that a loop is not worth its pieces; where rows are no longer the loop around them is cut, for they are one with it within a piece
-LEAST, LONGEST_ROW = 6, 47
+LEAST_PIECE, LONGEST_ROW = 6, 47
 # elements of what threads share
 LEAST_ROW = 64
 # how many terms more the elements of all boxes may have, for each term of the element as it is written and besides, and at most
@@ -43,16 +43,16 @@ QUOTIENTS = (0, -1, 1)
 # bounds of an index term
 Bounds = Callable[[Index], Interval]
 # where a comparison is another one: when the difference of its operands reaches these numbers
-MARKS = {"lt": (0,), "ge": (0,), "le": (1,), "gt": (1,), "eq": (0, 1), "ne": (0, 1)}
+SEAM_MARKS = {"lt": (0,), "ge": (0,), "le": (1,), "gt": (1,), "eq": (0, 1), "ne": (0, 1)}
 
 
 def in_pieces(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str], picking: bool = False) -> Body | None:
     """The statements with the loop that runs in vectors in pieces: the innermost, or the one around short rows; None where nothing changes
     along it, or too often, or a fold is computed in it.  `picking`: see in_boxes."""
     row = len(nest.loops) - 1
-    while row > 0 and _is_short_row(nest, row) and nest.loops[row - 1].extent >= LEAST:
+    while row > 0 and _is_short_row(nest, row) and nest.loops[row - 1].extent >= LEAST_PIECE:
         row -= 1
-    if not nest.loops or nest.loops[row].extent < LEAST:
+    if not nest.loops or nest.loops[row].extent < LEAST_PIECE:
         return None
     cuts = _Cuts(nest, outputs, buffers, row, picking=picking)
     cuts.place(nest, 0, cuts.placer.top)
@@ -63,7 +63,7 @@ def _is_short_row(nest: Nest, row: int) -> bool:
     """Whether the loops from here on are so short that the one around them is better cut; not where elements are looked for in turns, in
     other places from a seam on, which no vector loads."""
     places = [term for term in nest.terms if term.kind != "bool"]
-    whole = row + 1 < len(nest.loops) or nest.loops[row].extent < LEAST or len(begins(places, nest.loops[row])) == 1
+    whole = row + 1 < len(nest.loops) or nest.loops[row].extent < LEAST_PIECE or len(begins(places, nest.loops[row])) == 1
     return whole and prod(v.extent for v in nest.loops[row:]) <= LONGEST_ROW
 
 
@@ -160,7 +160,7 @@ class _Cuts:
             self._place_whole(nest, scope)
             return
         loop, inner = nest.loops[k], nest.loops[k + 1 :]
-        few = not inner and loop.extent >= LEAST and len(starts) <= MOST_PIECES
+        few = not inner and loop.extent >= LEAST_PIECE and len(starts) <= MOST_PIECES
         self.made = "pieces" if self.made != "boxes" and few else "boxes"
         pieces = list(enumerate(zip(starts, [*starts[1:], loop.hi + 1], strict=True)))
         largest = max(pieces, key=lambda one: one[1][1] - one[1][0])
@@ -222,7 +222,7 @@ class _Cuts:
         loop, last = nest.loops[k], k == len(nest.loops) - 1 - self.behind
         if k < self.first or not self.folded.isdisjoint(nest.loops[k:]):
             return []
-        if last and loop.extent >= LEAST:
+        if last and loop.extent >= LEAST_PIECE:
             found = begins(nest.terms, loop)
             parts = sorted({*found, *uneven(nest.terms, loop)})
             self.parted |= len(found) < len(parts) <= MOST_PIECES
@@ -337,7 +337,7 @@ def holds(condition: Index, interval: Bounds) -> bool | None:
             return parts[0] if condition.op != "not" or parts[0] is None else not parts[0]
     if condition.op == "bool":
         low, high = interval(condition.args[0])
-    elif condition.op in MARKS:
+    elif condition.op in SEAM_MARKS:
         low, high = interval(condition.args[0] - condition.args[1])
     else:
         return None
@@ -365,14 +365,14 @@ def begins(terms: Sequence[Index], inner: Var, within: Sequence[Var] = ()) -> li
             continue
         if term.op == "bool":
             form = _of(forms(term.args[0]), inner)
-            found.update(_reached(*form, inner, MARKS["ne"]) if form else ())
-        elif compared := either_way(term.op, *term.args) or (term.args if term.op in MARKS else ()):
+            found.update(_reached(*form, inner, SEAM_MARKS["ne"]) if form else ())
+        elif compared := either_way(term.op, *term.args) or (term.args if term.op in SEAM_MARKS else ()):
             for one, other in itertools.product(*map(branches, compared)):
                 difference = forms(one - other)
                 form = _of(difference, inner)
-                if term.op in MARKS:
+                if term.op in SEAM_MARKS:
                     ends = [form] if form else _at_ends(difference, inner, within)
-                    found.update(seam for end in ends for seam in _reached(*end, inner, MARKS[term.op]))
+                    found.update(seam for end in ends for seam in _reached(*end, inner, SEAM_MARKS[term.op]))
                 elif form and len(seams := tuple(_reached(*form, inner, (0, 1)))) == 2:  # where both are equal, either of them will do
                     either.append(tuple(sorted(seams, key=outside)))
         elif term.op in DIVISIONS and isinstance(term.args[1], Const) and term.args[1].value > 0:
@@ -396,7 +396,7 @@ def branches(term: Index) -> tuple[Index, ...]:
 
 
 def _either(term: Index) -> tuple[Index, ...]:
-    """What a minimum, maximum or absolute value may be, and what those that it may be may be."""
+    """The terms that a min, max or abs may equal, nested ones opened; any other term itself."""
     ways = either_way(term.op, *term.args) if isinstance(term, Apply) else None
     return tuple(dict.fromkeys(leaf for way in ways for leaf in _either(way))) if ways else (term,)
 

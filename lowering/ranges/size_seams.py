@@ -2,8 +2,8 @@
 
     for i < n + m: where(i < n, x[i], y[i - n])     ->  for i < n: x[i], and for i < m: y[i]
 
-for sizes of LEAST and more, of which the order of seams is known.  Conditions are decided by what polynomials of sizes say of bounds, where
-`seams` has numbers.
+for sizes of LEAST_SIZE and more, of which the order of seams is known.  Conditions are decided by what polynomials of sizes say of bounds,
+where `seams` has numbers.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from eqsat.lowering.affine import DIVISIONS
 from eqsat.lowering.blocks import BlockPlacer
 from eqsat.lowering.nest import Nest, free_variables
 from eqsat.lowering.place import Scope, stores
-from eqsat.lowering.ranges.seams import MARKS, MOST_PIECES, QUOTIENTS, branches, decided, either_way
+from eqsat.lowering.ranges.seams import MOST_PIECES, QUOTIENTS, SEAM_MARKS, branches, decided, either_way
 
 # sizes for which the loops are written
-LEAST = 16
+LEAST_SIZE = 16
 # iterations of other loops that a comparison changes with
 MOST_STEPS = 16
 ZERO, ONE = Polynomial.number(0), Polynomial.number(1)
@@ -37,15 +37,15 @@ Cut = tuple[tuple[Stmt, ...], tuple[Part, ...]]
 
 def at_seams(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str], sizes: Sequence[Size]) -> Cut | None:
     """The loops of a nest in pieces; None where nothing changes along a size, or where that is not known."""
-    if not any(loop.extent == size.marker for loop in nest.loops for size in sizes) or any(size.most < LEAST for size in sizes):
+    if not any(loop.extent == size.marker for loop in nest.loops for size in sizes) or any(size.most < LEAST_SIZE for size in sizes):
         return None
-    cuts = _Cuts(outputs, buffers, sizes)
+    cuts = _SizeCuts(outputs, buffers, sizes)
     cuts.place(nest, 0, cuts.placer.top)
     return cuts.result() if cuts.made else None
 
 
 class _Known:
-    """What is known of index terms where sizes are no less than LEAST.
+    """What is known of index terms where sizes are no less than LEAST_SIZE.
 
     own      sizes with these bounds, as they are written in polynomials, and as the kernel has them
     extents  what extents of loops stand for
@@ -53,10 +53,10 @@ class _Known:
     """
 
     def __init__(self, sizes: Sequence[Size]) -> None:
-        told = {size.variable.name[1:]: size.variable for size in sizes if not size.is_made}
-        larger = {name: Var(v.name, max(v.lo, LEAST), max(v.hi, LEAST + 1)) for name, v in told.items()}
+        told = {size.name: size.variable for size in sizes if not size.is_made}
+        larger = {name: Var(v.name, max(v.lo, LEAST_SIZE), max(v.hi, LEAST_SIZE + 1)) for name, v in told.items()}
         self.extents = {size.marker: named(size.terms, larger.__getitem__) for size in sizes}
-        self.markers = {larger[size.variable.name[1:]]: size.marker for size in sizes if not size.is_made}
+        self.markers = {larger[size.name]: size.marker for size in sizes if not size.is_made}
         self.own: dict[Var, Index] = {larger[name]: v for name, v in told.items()}
         self.env: dict[Var, Index] = {size.variable: self.extents[size.marker].term for size in sizes}
         self.variables = {size.marker: size.variable for size in sizes}
@@ -98,7 +98,7 @@ class _Known:
         return -1 if high < 0 else 1 if low > 0 else 0 if low == high == 0 else None
 
 
-class _Cuts:
+class _SizeCuts:
     """Places a nest in pieces of its loops; `made`: whether there are several."""
 
     def __init__(self, outputs: tuple[str, ...], buffers: frozenset[str], sizes: Sequence[Size]) -> None:
@@ -173,12 +173,12 @@ class _Cuts:
                     for k in QUOTIENTS:
                         yield from zip(self._reached(term.args[0], loop, divisor.times(k)))
             elif term.op == "bool":
-                for mark in MARKS["ne"]:
+                for mark in SEAM_MARKS["ne"]:
                     yield from zip(self._reached(term.args[0], loop, Polynomial.number(mark)))
-            elif compared := either_way(term.op, *term.args) or (term.args if term.op in MARKS else ()):
+            elif compared := either_way(term.op, *term.args) or (term.args if term.op in SEAM_MARKS else ()):
                 for one, other in itertools.product(*map(branches, compared)):
-                    reached = [tuple(self._reached(one - other, loop, Polynomial.number(mark))) for mark in MARKS.get(term.op, (0, 1))]
-                    if term.op in MARKS:
+                    reached = [tuple(self._reached(one - other, loop, Polynomial.number(mark))) for mark in SEAM_MARKS.get(term.op, (0, 1))]
+                    if term.op in SEAM_MARKS:
                         yield from zip(itertools.chain(*reached))
                     else:  # where both are equal, either of them will do
                         either += zip(*reached, strict=True)

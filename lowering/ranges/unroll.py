@@ -15,7 +15,7 @@ from eqsat.ir.tensor import Call, Literal, Position, Reduce, Scalar, as_dtype, o
 from eqsat.ir.value_bounds import limits, scalar_bounds
 from eqsat.lowering.affine import Forms
 from eqsat.lowering.blocks import over_forms
-from eqsat.lowering.folds.narrow_integers import NARROW, WIDE, narrow
+from eqsat.lowering.folds.narrow_integers import NARROW_INTEGER, WIDE_INTEGER, narrow
 from eqsat.lowering.nest import Nest, free_variables
 
 # terms of a fold that is written out, and operations and loads in all of them: beyond that LLVM takes longer than the loop is worth
@@ -59,7 +59,7 @@ def _copies_a_fold(variable: Var, body: Scalar) -> bool:
 
 def _written_out(fold: Reduce, body: Scalar, forms: Forms) -> Scalar:
     """The terms one after the other; the least or greatest of places in 32 bits, of which vectors have twice as many."""
-    places = fold.dtype == WIDE and fold.op in ("max", "min") and within(scalar_bounds(body), limits(NARROW))
+    places = fold.dtype == WIDE_INTEGER and fold.op in ("max", "min") and within(scalar_bounds(body), limits(NARROW_INTEGER))
     term = narrow(body) if places else body
     total: Scalar | None = None
     for value in range(fold.variable.lo, fold.variable.hi + 1):

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Index, Var, substitute
-from eqsat.ir.joint import LANES, OPS
 from eqsat.ir.loops import Load, over
 from eqsat.ir.tensor import Call, Scalar, operands, scalars
+from eqsat.ir.vectorizable import JOINT_OPS, LANES
 from eqsat.lowering.affine import Forms
 from eqsat.lowering.blocks import BlockPlacer, Body, blocks_of
 from eqsat.lowering.joining.renaming import Renaming
@@ -27,7 +27,7 @@ SHORTEST, LONGEST, ROWS, ELEMENTS = 5, 48, 16, 512
 # what is repeated: each is another row that is written
 MOST_REPEATED = 3
 # operations of few instructions; sqrt takes as long as many
-CHEAP = (OPS - {"sqrt"}) | {"where", "astype", "floor", "ceil", "rint", "trunc", "sign", "fmax", "fmin"}
+CHEAP = (JOINT_OPS - {"sqrt"}) | {"where", "astype", "floor", "ceil", "rint", "trunc", "sign", "fmax", "fmin"}
 
 
 def repeated(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> Body | None:

@@ -11,7 +11,7 @@ from eqsat.codegen import MachineCode, compile_kernels
 from eqsat.codegen.folds.accumulator import Numerics
 from eqsat.ir.index import Var, var
 from eqsat.ir.loops import Buffer, Fold, For, Kernel, Load, LoopKind, Store, Temp
-from eqsat.ir.ops import result_dtype
+from eqsat.ir.ops import loop_dtypes
 from eqsat.ir.tensor import Call, Scalar
 from eqsat.lowering import type_indices
 
@@ -19,7 +19,7 @@ Array = np.ndarray[Any, Any]
 
 
 def call(op: str, *args: Scalar) -> Call:
-    return Call(op, args, result_dtype(op, *(arg.dtype for arg in args)))
+    return Call(op, args, loop_dtypes(op, *(arg.dtype for arg in args))[-1])
 
 
 def astype(arg: Scalar, dtype: str) -> Call:

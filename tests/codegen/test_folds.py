@@ -11,13 +11,13 @@ import pytest
 
 import eqsat
 import eqsat.numpy as enp
-from eqsat.codegen.emit import emit_module
-from eqsat.codegen.folds.accumulator import BLOCK, Numerics
+from eqsat.codegen.folds.accumulator import SUM_BLOCK, Numerics
 from eqsat.codegen.folds.loops import LEAST_TOGETHER, MOST_CARRIED, bodies, in_one_loop
 from eqsat.ir.index import Var
 from eqsat.ir.loops import Fold, Let, Load, Stmt, Store, Temp
 from eqsat.ir.tensor import Call, Position, Scalar
 from eqsat.lowering import type_indices
+from tests.codegen.modules import emit_module
 from tests.effort import some
 
 Array = np.ndarray[Any, Any]
@@ -131,7 +131,7 @@ CASES = [
     (name, dtype, shape, numerics)
     for name in FUNCTIONS
     for dtype in ("float32", "float64", "int32", "int64", "complex64")
-    for shape in ((LEAST_TOGETHER,), (777,), (2 * BLOCK,), (5 * BLOCK + 3,), (3, 200))
+    for shape in ((LEAST_TOGETHER,), (777,), (2 * SUM_BLOCK,), (5 * SUM_BLOCK + 3,), (3, 200))
     for numerics in ("exact", "default", "fast")
 ]
 
@@ -149,7 +149,7 @@ def test_each_gives_what_it_gives_by_itself(name: str, dtype: str, shape: tuple[
             np.testing.assert_array_equal(one, expected.astype(one.dtype))
 
 
-@pytest.mark.parametrize("extent", [100, 3 * BLOCK + 5])
+@pytest.mark.parametrize("extent", [100, 3 * SUM_BLOCK + 5])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("special", [np.nan, np.inf, -np.inf, None])
 def test_extrema_of_the_same_numbers_show_nan_both(extent: int, dtype: str, special: float | None) -> None:

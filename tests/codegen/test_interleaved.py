@@ -9,11 +9,11 @@ import eqsat
 import eqsat.numpy as enp
 from eqsat.codegen import kernel_code
 from eqsat.codegen.builder import Registers
-from eqsat.codegen.emit import emit_module
 from eqsat.codegen.folds.interleaved import longest_row, side_by_side
 from eqsat.codegen.llvm.machine import host, optimized_text
 from eqsat.ir.tensor import Scalar
 from eqsat.lowering import type_indices
+from tests.codegen.modules import emit_module
 from tests.codegen.nests import call, elementwise, rows, run
 
 WIDE, NARROW = Registers(64, 28), Registers(32, 12)

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from eqsat.codegen import compile_kernels
-from eqsat.codegen.emit import emit_module
 from eqsat.codegen.folds.accumulator import Numerics
 from eqsat.codegen.folds.kept_rows import kept_row
 from eqsat.ir.index import Const, Index, Var
 from eqsat.ir.loops import Bind, Buffer, For, Kernel, Let, Load, Stmt, Store, Temp
 from eqsat.ir.tensor import Call, Scalar, as_dtype
 from eqsat.lowering import type_indices
+from tests.codegen.modules import emit_module
 from tests.effort import some
 
 ROWS, COLUMNS = Var("r", 0, 8), Var("j", 0, 11)

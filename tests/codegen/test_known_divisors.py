@@ -12,13 +12,13 @@ import eqsat
 from eqsat.codegen import compile_kernels
 from eqsat.codegen.builder import NO_ABILITIES, Abilities
 from eqsat.codegen.elements.known_divisors import FORMATS, reciprocal
-from eqsat.codegen.emit import emit_module
 from eqsat.codegen.folds.accumulator import Numerics
 from eqsat.codegen.llvm.machine import host
 from eqsat.ir.index import Const, Var
 from eqsat.ir.loops import Buffer, For, Kernel, Let, Load, Store, Temp
 from eqsat.ir.tensor import Call, Literal, Scalar
 from eqsat.lowering import type_indices
+from tests.codegen.modules import emit_module
 from tests.codegen.nests import Array, astype, call, elementwise
 from tests.effort import examples, some
 

@@ -75,14 +75,14 @@ def test_most_instructions_know_their_statement(result: Result) -> None:
 
 
 def test_stores_belong_to_stores_and_folds_to_folds() -> None:
-    listing = eqsat.optimize(sums, WIDE).listing
-    for one in listing.kernels:
-        for line in one.llvm_ir:
-            loop = one.loops[line.source - 1]
-            if line.text.startswith("  store "):
-                assert re.search(r"^\s*\w+\[.*\] =", loop), loop
-            if " phi float" in line.text:
-                assert "= sum for" in loop, loop
+    lines = [(line, one.loops) for one in eqsat.optimize(sums, WIDE).listing.kernels for line in one.llvm_ir]
+    stores = [(line.source, loops) for line, loops in lines if line.text.startswith("  store ")]
+    folds = [(line.source, loops) for line, loops in lines if " phi float" in line.text]
+    assert stores
+    assert folds
+    assert all(source > 0 for source, _ in stores + folds)
+    assert all(re.search(r"^\s*\w+\[.*\] =", loops[source - 1]) for source, loops in stores)
+    assert all("= sum for" in loops[source - 1] for source, loops in folds)
 
 
 def test_a_listing_as_text_numbers_the_lines() -> None:

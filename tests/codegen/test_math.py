@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from eqsat.codegen import Routine, compile_kernels, object_code
-from eqsat.codegen.emit import emit_module
 from eqsat.codegen.folds.accumulator import Numerics
 from eqsat.codegen.llvm.machine import assembly_text, host, machine_of, optimized_text
 from eqsat.codegen.math import FUNCTIONS as CODE
 from eqsat.lowering import type_indices
 from tests.codegen.functions import ANGLES, FUNCTIONS, SIZE, Array, exact_erf, patterns, reference, routine, uniform, worst
+from tests.codegen.modules import emit_module
 from tests.codegen.nests import call, elementwise
 from tests.effort import THOROUGH, some
 

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import eqsat
-from eqsat.codegen.emit import emit_module
 from eqsat.codegen.llvm.machine import assembly_text, host, machine_of
 from eqsat.lowering import type_indices
+from tests.codegen.modules import emit_module
 from tests.effort import some
 
 PROGRAMS = {

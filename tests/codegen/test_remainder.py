@@ -11,10 +11,10 @@ import pytest
 
 import eqsat
 import eqsat.numpy as enp
-from eqsat.codegen.emit import emit_module
 from eqsat.codegen.llvm.machine import host, optimized_text
 from eqsat.ir.tensor import Literal
 from eqsat.lowering import type_indices
+from tests.codegen.modules import emit_module
 from tests.codegen.nests import call, elementwise
 from tests.effort import some
 

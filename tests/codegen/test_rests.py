@@ -10,12 +10,12 @@ import pytest
 import eqsat
 import eqsat.numpy as enp
 from eqsat.codegen.builder import Abilities
-from eqsat.codegen.emit import emit_module
 from eqsat.codegen.llvm.machine import Machine, host
 from eqsat.ir.index import Var
 from eqsat.ir.loops import Buffer, Fold, For, Kernel, Load, Store, Temp
 from eqsat.ir.tensor import Call
 from eqsat.lowering import type_indices
+from tests.codegen.modules import emit_module
 from tests.effort import some
 
 ENDS = re.compile(r"icmp slt i\d+ %v\d+, (\d+)")

@@ -14,7 +14,6 @@ import pytest
 import eqsat
 import eqsat.numpy as enp
 from eqsat.codegen.builder import Abilities, Registers
-from eqsat.codegen.emit import emit_module
 from eqsat.codegen.folds.rolled import (
     WRITTEN_HERE,
     across_rows,
@@ -29,6 +28,7 @@ from eqsat.ir.index import Const, Index, Var
 from eqsat.ir.loops import Bind, Buffer, Fold, For, Kernel, Let, Load, Pick, Store, Temp, statements
 from eqsat.ir.tensor import Call, Literal, Position, Scalar
 from eqsat.lowering import type_indices
+from tests.codegen.modules import emit_module
 from tests.codegen.nests import run
 from tests.effort import some
 

@@ -11,7 +11,7 @@ import pytest
 
 import eqsat
 import eqsat.numpy as enp
-from eqsat.codegen.folds.search import BLOCK, LEAST_REMEMBERED, REMEMBERED, remembered, searched
+from eqsat.codegen.folds.search import LEAST_REMEMBERED, REMEMBERED, SEARCH_BLOCK, remembered, searched
 from eqsat.ir.index import Const, Index, Var
 from eqsat.ir.loops import Fold, Load
 from eqsat.ir.tensor import Call, Literal, Position
@@ -36,14 +36,14 @@ def first_place(place: Index, last: int, op: str = "min", variable: Var = R) -> 
         (first_place(R * 2, 1998), False),
         (first_place(R // 2, 999), False),
         (first_place(R, 999, "max"), False),
-        (first_place(R, 999, variable=Var("r", 0, BLOCK)), False),
+        (first_place(R, 999, variable=Var("r", 0, SEARCH_BLOCK)), False),
     ],
 )
 def test_which_folds_are_searches(fold: Fold, is_search: bool) -> None:
     assert (searched(fold) is not None) == is_search
 
 
-@pytest.mark.parametrize("extent", [2 * BLOCK, 2 * BLOCK + 1, 3 * BLOCK - 1, 1000])
+@pytest.mark.parametrize("extent", [2 * SEARCH_BLOCK, 2 * SEARCH_BLOCK + 1, 3 * SEARCH_BLOCK - 1, 1000])
 def test_the_first_of_several_wherever_it_is(extent: int) -> None:
     """A row for every place of the first, each with others behind it, and one without."""
     rows = np.zeros((extent + 1, extent), bool)

@@ -13,10 +13,10 @@ import pytest
 
 import eqsat
 import eqsat.numpy as enp
-from eqsat.codegen.emit import emit_module
 from eqsat.codegen.llvm.machine import assembly_text, host, machine_of
 from eqsat.ir.small_tables import MOST, is_small_table
 from eqsat.lowering import type_indices
+from tests.codegen.modules import emit_module
 
 Array = np.ndarray[Any, Any]
 DTYPES = ("uint8", "int8", "bool", "uint16", "int16", "float16", "int32", "float32", "int64", "float64", "complex64")

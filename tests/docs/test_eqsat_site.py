@@ -26,7 +26,7 @@ def test_aligned_lines_become_a_definition_list_between_paragraphs() -> None:
         "    two of them",
         "",
         "",
-        "Raises :py:exc:`~eqsat.ir.errors.ShapeError` else, see :doc:`/caches`.",
+        "Raises :py:exc:`~eqsat.ShapeError` else, see :doc:`/caches`.",
         "",
     ]
 

@@ -81,7 +81,7 @@ def counts(report: Report, matches: bool) -> str:
     """What a report counts; seconds left out, and without `matches` all but why it ended."""
     if not matches:
         return report.stop_reason.value
-    found = sorted((name, count) for name, count in report.matches.items() if count)
+    found = sorted(report.fired.items())
     return f"{report.stop_reason.value} {report.iterations} {report.nodes} {report.classes} {report.phases} {found}"
 
 

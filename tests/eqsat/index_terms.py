@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import strategies as st
 
 from eqsat.ir.evaluate import evaluate_index
 from eqsat.ir.index import Index, Var, apply, as_index, var
+from eqsat.proving import integer_sets
 
 VARIABLES = (var("x", -5, 6), var("y", 0, 7), var("z", 1, 3))
 # never zero: constants of both signs and terms whose range leaves zero out
@@ -16,6 +18,8 @@ DIVISORS: tuple[Index | int, ...] = (1, 2, 3, 4, 6, 8, 12, -1, -3, -4, VARIABLES
 AMOUNTS: tuple[Index | int, ...] = (0, 1, 3, VARIABLES[2])
 CONSTANTS = st.sampled_from([*range(-6, 13), 16, 24, -24, 35])
 LARGEST = 2**40
+
+needs_islpy = pytest.mark.skipif(not integer_sets.is_installed(), reason="islpy is not installed")
 
 
 def grid(variables: tuple[Var, ...] = VARIABLES) -> dict[Var, Any]:

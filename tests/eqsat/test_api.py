@@ -32,11 +32,16 @@ F = np.linspace(-2, 2, 12, dtype=np.float32).reshape(3, 4)
 
 # a name is added here on purpose, or not at all
 NAMES = """
-Certificate Cost Costs DEFAULT_TARGET EGraph EqsatError Fact Index IndexResult KernelWork Limits Operation OperationVerdict Options Plan
+Ablation Certificate Contrast Cost Costs DEFAULT_TARGET EGraph Fact Index IndexResult KernelWork Limits Missing Operation OperationVerdict
+Options Plan
 Program Proof Report Result Rule RuleVerdict Spec StopReason Target View ViewStack
 assume cache check_operation check_rule compare cost dim explore fori jit leave_one_out maximum minimum missing num_threads operation
 optimize parse_index pattern prove_equal realize
 set_num_threads simplify simplify_gated simplify_many spec testing trace var where
+"""
+
+ERRORS = """
+BoundsError DTypeError EqsatError InternalError MissingError ParseError ShapeError TraceError UnsoundRuleError UnsupportedError UsageError
 """
 
 
@@ -51,7 +56,7 @@ def moved(x: Any) -> Any:
 
 # names and errors --------------------------------------------------------------------------------------------------
 def test_the_public_names_are_these() -> None:
-    assert sorted(eqsat.__all__) == sorted(NAMES.split())
+    assert sorted(eqsat.__all__) == sorted((NAMES + ERRORS).split())
     assert all(hasattr(eqsat, name) for name in eqsat.__all__)
     assert eqsat.__version__.count(".") == 2
 
@@ -60,19 +65,19 @@ def test_public_functions_say_what_they_do_and_what_they_take() -> None:
     for name in eqsat.__all__:
         value = getattr(eqsat, name)
         if inspect.isfunction(value):
-            assert value.__doc__ or name in ("maximum", "minimum"), name
+            assert value.__doc__, name
             hints = inspect.signature(value)
             assert hints.return_annotation is not inspect.Signature.empty, name
 
 
 def test_errors_are_one_tree() -> None:
     kinds = [value for value in vars(errors).values() if inspect.isclass(value) and issubclass(value, Exception)]
-    assert len(kinds) == 11
+    assert {kind.__name__ for kind in kinds} == set(ERRORS.split())
     assert all(issubclass(kind, EqsatError) for kind in kinds)
     assert all(kind.__doc__ for kind in kinds)
     assert issubclass(UsageError, ValueError)
     assert issubclass(DTypeError, TypeError)
-    assert eqsat.EqsatError is EqsatError
+    assert all(getattr(eqsat, kind.__name__) is kind for kind in kinds)
 
 
 # costs -------------------------------------------------------------------------------------------------------------
@@ -133,6 +138,14 @@ def test_values_may_deviate_as_much_as_the_coarsest_dtype_between_allows() -> No
         assert_equivalent(lambda a: a.astype("float64") + 1e-9, lambda a: a.astype("float64"), specs[0])
     with pytest.raises(AssertionError):
         assert_equivalent(lambda a: (a > 0).astype("int64"), lambda a: (a > 1e-7).astype("int64") * 2, specs[0])
+
+
+def test_assert_equivalent_takes_neither_specs_nor_rtol_with_indices() -> None:
+    x = eqsat.var("x", 0, 9)
+    with pytest.raises(UsageError, match="found specs for an index expression"):
+        assert_equivalent(x, x, eqsat.spec((3,), "int64"))
+    with pytest.raises(UsageError, match=r"found rtol=0\.0 for an index expression"):
+        assert_equivalent(x, x, rtol=0.0)
 
 
 def test_assert_equivalent_tells_equal_indices_from_others() -> None:

@@ -79,7 +79,7 @@ def test_interleaved_medians_call_every_candidate_equally_often() -> None:
 
 
 def test_the_table_names_cost_kernels_rules_deviation_and_times() -> None:
-    shown = str(comparison({"fuse": 3, "read-of-build": 12, "never": 0}))
+    shown = str(comparison({"read-of-build": 12, "fuse": 3}))
     assert shown == "\n".join(
         [
             "f(float32[3])",
@@ -93,7 +93,7 @@ def test_the_table_names_cost_kernels_rules_deviation_and_times() -> None:
 
 
 def test_the_table_says_where_no_rule_fired_or_the_result_is_wrong() -> None:
-    assert "none fired" in str(comparison({"never": 0}))
+    assert "none fired" in str(comparison({}))
     assert "MISMATCH" in str(comparison({}, found=1e-4))
     assert "MISMATCH" not in str(comparison({}))
 

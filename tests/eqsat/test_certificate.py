@@ -18,11 +18,13 @@ from eqsat.ir.generics import as_builds
 from eqsat.ir.index import apply, minimum, var
 from eqsat.ir.tensor import Build, Call, Input, Literal, Program, Read, Reduce, Scalar, reduction
 from eqsat.options import Limits
-from eqsat.proving import integer_sets, values
+from eqsat.proving import integer_sets
+from eqsat.proving.deviation import share_that_differs
 from eqsat.report import Report
 from eqsat.rules import TABLES, Pattern, Table
 from eqsat.rules.row import literal, term
 from eqsat.saturate import Session, session
+from tests.eqsat.index_terms import needs_islpy
 from tests.eqsat.tracing_cases import sample
 
 CERTIFY = eqsat.Options(certify=True)
@@ -44,7 +46,7 @@ def plant(monkeypatch: pytest.MonkeyPatch, row: Pattern) -> None:
 
 
 # index expressions -------------------------------------------------------------------------------------------------
-@pytest.mark.skipif(not integer_sets.is_installed(), reason="islpy is not installed")
+@needs_islpy
 def test_the_certificate_of_an_index_expression_is_the_proof_of_its_result() -> None:
     result = eqsat.optimize(X // 8 * 8 + X % 8, options=CERTIFY)
     assert result.expr is X
@@ -158,12 +160,12 @@ def test_a_scalar_is_an_element_too() -> None:
 
 def test_integers_that_differ_anywhere_are_an_error() -> None:
     count = np.arange(5)
-    assert values._deviation(count, count, False) == 0
-    assert values._deviation(count, count + (count == 4), False) == pytest.approx(0.2)
+    assert share_that_differs(count, count, False) == 0
+    assert share_that_differs(count, count + (count == 4), False) == pytest.approx(0.2)
     floats = np.array([1.0, np.nan, np.inf, 4.0])
-    assert values._deviation(floats, floats, False) == 0
-    assert values._deviation(floats, np.array([1.0, np.nan, 1.0, 4.0]), False) == 0.25
-    assert values._deviation(floats, np.array([1.0, 3.0, 1.0, 4.0]), True) == 0
+    assert share_that_differs(floats, floats, False) == 0
+    assert share_that_differs(floats, np.array([1.0, np.nan, 1.0, 4.0]), False) == 0.25
+    assert share_that_differs(floats, np.array([1.0, 3.0, 1.0, 4.0]), True) == 0
 
 
 def test_the_parts_of_a_certificate_have_texts() -> None:

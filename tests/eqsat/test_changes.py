@@ -13,9 +13,9 @@ from hypothesis import given, settings
 
 import eqsat
 import eqsat.numpy as enp
+from eqsat.ir.containers import rebuild_result
 from eqsat.ir.errors import BoundsError, DTypeError, EqsatError, ShapeError, UnsupportedError, UsageError
 from eqsat.ir.evaluate import evaluate
-from eqsat.ir.structure import rebuild_result
 from tests.effort import examples
 
 Array = np.ndarray[Any, Any]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -24,6 +25,7 @@ from eqsat.keeping.disk import Store
 from eqsat.keeping.kept import default_store
 from eqsat.pricing.local_target import store_target
 from eqsat.pricing.target import DEFAULT_TARGET
+from eqsat.report import Report
 
 SOURCE = """
 from __future__ import annotations
@@ -187,7 +189,16 @@ def test_a_function_is_explained_to_scripts(parsed: Callable[..., Any]) -> None:
     assert found["after"]["text"] == str(result.program)
     assert found["loops"] == "\n\n".join(map(str, result.loops))
     matches = {rule["name"]: rule["matches"] for rule in found["report"]["rules"]}
-    assert matches == {name: count for name, count in result.report.matches.items() if count}
+    assert matches == result.report.fired
+    assert found["report"]["rested"] == sorted(result.report.rested)
+
+
+def test_rules_that_rested_are_told(shown: Callable[..., str], parsed: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "matched too often" not in shown("explain", "x // 8 * 8 + x % 8", "--var", "x=0:31")
+    monkeypatch.setattr(Report, "rested", property(lambda report: {"div-mod-identity"}, lambda report, names: None), raising=False)
+    text = shown("explain", "x // 8 * 8 + x % 8", "--var", "x=0:31")
+    assert re.search(r"div-mod-identity .* rested\n", text)
+    assert parsed("explain", "x // 8 * 8 + x % 8", "--var", "x=0:31")["report"]["rested"] == ["div-mod-identity"]
 
 
 def test_library_calls_and_loops_are_kernels_with_results(parsed: Callable[..., Any]) -> None:

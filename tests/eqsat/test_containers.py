@@ -14,8 +14,8 @@ import pytest
 
 import eqsat
 import eqsat.numpy as enp
+from eqsat.ir.containers import Container, named, rebuild_result
 from eqsat.ir.errors import UnsupportedError, UsageError
-from eqsat.ir.structure import Container, named, rebuild_result
 from eqsat.running.packing import pack, unpack
 
 A, B = np.arange(6.0).reshape(2, 3), np.ones(3)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import eqsat
-from eqsat.kernels.cost_parts import KINDS, nest_parts, program_parts
+from eqsat.kernels.cost_parts import PART_KINDS, nest_parts, program_parts
 from eqsat.pricing.cost_model import CostModel
 
 
@@ -51,7 +51,7 @@ def test_the_parts_of_every_kernel_add_up_to_its_cost(function: Any, specs: tupl
     ):
         sums = [sum(ns for _, ns in kernel) for kernel in parts]
         assert sums == pytest.approx([ns for _, ns in cost.kernels[: len(parts)]])
-        assert all([kind for kind, _ in kernel] == [kind for kind in KINDS if kind in dict(kernel)] for kernel in parts)
+        assert all([kind for kind, _ in kernel] == [kind for kind in PART_KINDS if kind in dict(kernel)] for kernel in parts)
 
 
 def test_the_kinds_are_told_apart() -> None:

@@ -21,9 +21,9 @@ import eqsat.numpy as enp
 from eqsat.calling import jitting
 from eqsat.calling.jitting import jit
 from eqsat.capture.arguments import check_arguments
+from eqsat.ir.containers import rebuild_result
 from eqsat.ir.errors import DTypeError, EqsatError, UsageError
 from eqsat.ir.evaluate import evaluate
-from eqsat.ir.structure import rebuild_result
 from eqsat.ir.tensor import Program
 from eqsat.options import Options
 

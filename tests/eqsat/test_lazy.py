@@ -20,9 +20,9 @@ from eqsat.calling import lazy
 from eqsat.capture.arguments import check_arguments
 from eqsat.capture.traces import is_lazy
 from eqsat.driver import optimize_program
+from eqsat.ir.containers import rebuild_result
 from eqsat.ir.errors import DTypeError, TraceError, UnsupportedError, UsageError
 from eqsat.ir.evaluate import evaluate
-from eqsat.ir.structure import rebuild_result
 from eqsat.ir.tensor import Constant, Program, tensors
 from eqsat.options import Options
 from eqsat.result import Result
@@ -401,3 +401,21 @@ def test_threads_share_lazy_tensors(compiled: Results) -> None:
             np.testing.assert_allclose(found, expected if k % 2 else expected + k, rtol=1e-12)
     programs_seen = [result.original for result in compiled]
     assert len(programs_seen) == len(set(programs_seen))
+
+
+@pytest.mark.parametrize("requirements", [None, [], "C", "caw", ["C_CONTIGUOUS", "aligned"], ("W", "O", "E"), ["ENSUREARRAY"]])
+def test_arrays_are_what_is_required_of_them(requirements: Any) -> None:
+    assert enp.require(a=F, requirements=requirements).tolist() == np.require(F, requirements=requirements).tolist()
+    assert enp.asarray(a=F).tolist() == F.tolist()
+
+
+@pytest.mark.parametrize("requirements", ["F", ["F_CONTIGUOUS"], ["fortran", "A"]])
+def test_the_order_of_fortran_is_no_requirement_that_can_be_met(requirements: Any) -> None:
+    with pytest.raises(UnsupportedError, match="lies in C order"):
+        enp.require(F, requirements=requirements)
+
+
+@pytest.mark.parametrize("requirements", ["X", ["C", "sorted"], [3], "C_CONTIGUOUS"])
+def test_what_numpy_does_not_require_is_an_error(requirements: Any) -> None:
+    with pytest.raises(UsageError, match="found the requirement"):
+        enp.require(F, requirements=requirements)

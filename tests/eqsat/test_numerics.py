@@ -13,6 +13,7 @@ import pytest
 import eqsat
 import eqsat.numpy as enp
 from eqsat.extraction.kernel_choice import SHOWING
+from eqsat.ir.errors import InternalError
 from eqsat.ir.ops import COMPLEX_OPS, SCALAR_OPS
 from eqsat.options import Numerics
 from eqsat.pricing.target import DEFAULT_TARGET
@@ -241,3 +242,27 @@ def test_what_goes_in_steps_steps_where_numpy_does(name: str, share: float) -> N
         return STEPS[name](xp, a * (np.float32(1) - t) + b * t)
 
     np.testing.assert_array_equal(np.asarray(eqsat.jit(lambda a, b: blended(enp, a, b))(a, b)), blended(np, a, b))
+
+
+@pytest.mark.parametrize("error", [InternalError, ValueError])
+def test_a_step_that_refuses_what_is_not_finite_is_no_fault_of_ours(error: type[Exception], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then the program is computed without algebra; an illegal term of ours is told."""
+
+    def refuses(*arguments: Any) -> None:
+        raise error("refused")
+
+    found = []
+    for name in ALGEBRA:
+        function, shapes, _ = CASES[name]
+        result = eqsat.optimize(function, *data(shapes, "float32"), options=eqsat.Options(target=CHEAP_KERNELS))
+        if result.finite:
+            found.append((result.compile(), data(shapes, "float32")))
+            break
+    ((plan, given),) = found
+    expected = plan.run(given)
+    monkeypatch.setattr(plan, "_launches", ((refuses, *plan._launches[0][1:]),))
+    if error is InternalError:
+        with pytest.raises(InternalError, match="refused"):
+            plan.run(given)
+    else:
+        np.testing.assert_allclose(plan.run(given)[0], expected[0], rtol=1e-4)

@@ -14,13 +14,13 @@ from hypothesis import HealthCheck, given, settings
 import eqsat
 import eqsat.numpy as enp
 from eqsat.ir.check import check_program
+from eqsat.ir.containers import positions
 from eqsat.ir.evaluate import evaluate
 from eqsat.ir.host import run_host
 from eqsat.ir.loops_evaluate import run_kernel
 from eqsat.ir.steps import HostCall, PlacedStep
-from eqsat.ir.structure import positions
 from eqsat.ir.tensor import Constant, Program, Tensor
-from eqsat.kernels.picking import Nest, remaining
+from eqsat.kernels.picking import PlacedKernel, remaining
 from eqsat.running.packing import pack, unpack
 from eqsat.running.plan import Plan
 from eqsat.testing import assert_close
@@ -38,13 +38,15 @@ WILD = settings(max_examples=20_000 // WILD_PARTS, database=None, deadline=None,
 def run_loops(result: eqsat.Result, arrays: Sequence[Array]) -> list[Array]:
     """The outputs of the optimized program: its loop nests run by their interpreter, its other steps when they have what they read."""
     flat: dict[Tensor, Array] = {tensor: array.ravel() for tensor, array in zip(result.program.inputs, arrays, strict=True)}
-    waiting: list[Nest | PlacedStep] = [*result.nests, *remaining(result.parts.steps, result.nests)]
+    waiting: list[PlacedKernel | PlacedStep] = [*result.nests, *remaining(result.parts.steps, result.nests)]
     while waiting:
-        ready = [step for step in waiting if all(has(flat, tensor) for tensor in (step.read if isinstance(step, Nest) else step.given))]
+        ready = [
+            step for step in waiting if all(has(flat, tensor) for tensor in (step.read if isinstance(step, PlacedKernel) else step.given))
+        ]
         assert ready
         for step in ready:
             waiting.remove(step)
-            if isinstance(step, Nest):
+            if isinstance(step, PlacedKernel):
                 over = {made: flat[tensor] for tensor, made in step.over}
                 flat.update((made, np.array(over.get(made, np.full(made.size, 77)), made.dtype)) for made in step.made)
                 run_kernel(step.kernel, [flat[tensor] for tensor in step.tensors])

@@ -17,7 +17,7 @@ from eqsat.ir.loops import Fold, For, Kernel, statements, values_of
 from eqsat.ir.loops_evaluate import run_kernel
 from eqsat.ir.tensor import Call, Literal, Position, Size, scalars
 from eqsat.lowering.nest import Nest
-from eqsat.lowering.ranges.size_seams import LEAST, at_seams
+from eqsat.lowering.ranges.size_seams import LEAST_SIZE, at_seams
 from eqsat.running.sized_plan import SizedPlan
 
 Array = np.ndarray[Any, Any]
@@ -56,7 +56,7 @@ def plan_of(function: Callable[..., Any], *shapes: tuple[Any, ...]) -> tuple[Siz
     result = eqsat.optimize(function, *(eqsat.spec(shape, "float32") for shape in shapes))
     plan = result.compile()
     assert isinstance(plan, SizedPlan)
-    return plan, tuple(kernel for kernel in result.loops_in_rows if kernel.name.endswith(f"_{LEAST}"))
+    return plan, tuple(kernel for kernel in result.loops_in_rows if kernel.name.endswith(f"_{LEAST_SIZE}"))
 
 
 def numbers(*shape: int) -> Array:
@@ -122,8 +122,8 @@ def test_loops_mean_what_they_should(down: int, across: int) -> None:
 
 def test_smaller_sizes_run_the_plain_loops() -> None:
     plan, _ = plan_of(lambda x: enp.roll(x, 3) + 1.0, (N,))
-    assert plan._for((numbers(LEAST - 1),)).kernels[0].name == "kernel_0"
-    assert plan._for((numbers(LEAST),)).kernels[0].name == f"kernel_0_{LEAST}"
+    assert plan._for((numbers(LEAST_SIZE - 1),)).kernels[0].name == "kernel_0"
+    assert plan._for((numbers(LEAST_SIZE),)).kernels[0].name == f"kernel_0_{LEAST_SIZE}"
 
 
 def test_threads_are_handed_iterations_of_the_whole_loop() -> None:

@@ -16,9 +16,9 @@ import eqsat.numpy as enp
 from eqsat.capture.specs import spec
 from eqsat.capture.tracing import trace
 from eqsat.ir.check import check_program
+from eqsat.ir.containers import positions
 from eqsat.ir.errors import UnsupportedError
 from eqsat.ir.evaluate import evaluate
-from eqsat.ir.structure import positions
 from eqsat.ir.tensor import Build, Constant, Generic, Input, tensors
 from tests.effort import examples
 from tests.eqsat.programs import RandomProgram, factorizations, programs

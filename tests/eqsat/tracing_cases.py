@@ -11,9 +11,9 @@ from numpy.exceptions import ComplexWarning
 
 from eqsat.capture.tracing import trace
 from eqsat.ir.check import check_program
+from eqsat.ir.containers import rebuild_result
 from eqsat.ir.dtypes import UNSIGNED, is_complex, is_integer
 from eqsat.ir.evaluate import evaluate
-from eqsat.ir.structure import rebuild_result
 from eqsat.testing import TOLERANCE
 
 Array = np.ndarray[Any, Any]

@@ -10,10 +10,10 @@ import pytest
 
 import eqsat
 from eqsat.ir.canonical import canonical_text
+from eqsat.ir.containers import Container
 from eqsat.ir.errors import InternalError
 from eqsat.ir.index import Const, Var, apply
 from eqsat.ir.node import Node
-from eqsat.ir.structure import Container
 from eqsat.ir.tensor import Call, Constant, Input, Literal, Program, Read, axes
 from tests.eqsat.test_tracing import ONE_ARRAY
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from eqsat.ir.check import check_program
+from eqsat.ir.containers import Container
 from eqsat.ir.errors import BoundsError, DTypeError, EqsatError, InternalError, UsageError
 from eqsat.ir.index import apply
-from eqsat.ir.structure import Container
 from eqsat.ir.tensor import (
     Arg,
     Build,

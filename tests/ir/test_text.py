@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from eqsat.ir.containers import Container
 from eqsat.ir.index import apply, var
 from eqsat.ir.loops import Pick
-from eqsat.ir.structure import Container
 from eqsat.ir.tensor import (
     Arg,
     Build,

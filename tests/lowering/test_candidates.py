@@ -225,6 +225,7 @@ def test_an_epilogue_runs_in_place_after_an_outward_fold() -> None:
 def test_an_epilogue_of_another_dtype_keeps_the_fold_inside() -> None:
     build = Build((4, 6), Call("astype", (matmul().body,), "float32"))
     within = [kernel for kernel in lowered(build) if not kernel.scratch]
+    assert within
     assert all(stmt.combine is None for kernel in within for stmt in statements(kernel.body) if isinstance(stmt, Store))
     check_all(build)
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings, strategies as st
 from eqsat.ir.errors import InternalError
 from eqsat.ir.evaluate import evaluate_index
 from eqsat.ir.index import OPS, Const, Index, apply, as_index, maximum, var, where
-from eqsat.lowering.lanes import Broadcast, Canonical, Gather, Strided, groups, lane_terms, pattern
+from eqsat.lowering.lanes import Broadcast, Canonical, Irregular, Strided, groups, lane_terms, pattern
 from tests.effort import examples
 from tests.ir.typed_terms import terms_at_edges
 
@@ -42,7 +42,7 @@ def test_the_lanes_of_a_term_are_recognized(term: Index, expected: str | int) ->
     if isinstance(expected, int):
         assert found == Strided(terms[0], expected)
     else:
-        assert found == (Broadcast(terms[0]) if expected == "broadcast" else Gather(terms))
+        assert found == (Broadcast(terms[0]) if expected == "broadcast" else Irregular(terms))
 
 
 def test_a_broadcast_and_a_progression_are_what_the_lanes_evaluate_to() -> None:

@@ -15,13 +15,13 @@ import eqsat
 import eqsat.numpy as enp
 from eqsat.codegen import compile_kernels, parallel_extent
 from eqsat.codegen.builder import Registers
-from eqsat.codegen.emit import emit_module
 from eqsat.codegen.llvm.machine import assembly_text
 from eqsat.ir.loops import Buffer, Kernel
 from eqsat.ir.loops_check import check_kernel
 from eqsat.ir.loops_evaluate import run_kernel
 from eqsat.lowering import hoist, scan as scan_module, type_indices
 from eqsat.lowering.scan import STRIP, scan
+from tests.codegen.modules import emit_module
 from tests.effort import examples, some
 
 Array = np.ndarray[Any, Any]

@@ -17,7 +17,7 @@ from eqsat.ir.index import Apply, Index, Var, apply, as_index, variables, walk, 
 from eqsat.ir.loops import For, Kernel, index_terms, map_indices, statements, values_of
 from eqsat.ir.tensor import Build, Call, Input, Literal, Position, Read, Reduce, Scalar, axes, reduction, scalars
 from eqsat.lowering.ranges import seams
-from eqsat.lowering.ranges.seams import LEAST, MOST_PIECES, begins
+from eqsat.lowering.ranges.seams import LEAST_PIECE, MOST_PIECES, begins
 from eqsat.lowering.ranges.split import uneven
 from eqsat.options import Options
 from eqsat.report import Report
@@ -226,8 +226,8 @@ def test_loops_that_a_fold_depends_on_and_too_many_boxes_stay_whole() -> None:
 def test_what_changes_too_often_or_with_other_loops_stays_whole() -> None:
     for index in ((J * 7) % 40, (J + ROW) % 40):
         assert not in_pieces(Build(SHAPE, read((3, 40), ROW, index)))
-    short = axes((3, LEAST - 1))
-    assert not in_pieces(Build((3, LEAST - 1), read((3, LEAST - 1), short[0], (short[1] + 1) % (LEAST - 1))))
+    short = axes((3, LEAST_PIECE - 1))
+    assert not in_pieces(Build((3, LEAST_PIECE - 1), read((3, LEAST_PIECE - 1), short[0], (short[1] + 1) % (LEAST_PIECE - 1))))
 
 
 def test_a_loop_around_short_ones_is_cut() -> None:
@@ -284,7 +284,7 @@ def test_any_siblings_in_pieces(together: tuple[Build, ...]) -> None:
 def check(*together: Build) -> None:
     expected = reference(*together)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(seams, "LEAST", 2)
+        patch.setattr(seams, "LEAST_PIECE", 2)
         kernels = lowered(*together)
     for kernel in kernels:
         for found, value in zip(run(kernel, *together), expected, strict=True):

@@ -14,7 +14,6 @@ import eqsat
 import eqsat.numpy as enp
 from eqsat.codegen import compile_kernels
 from eqsat.codegen.builder import Registers
-from eqsat.codegen.emit import emit_module
 from eqsat.codegen.llvm.machine import assembly_text
 from eqsat.ir.index import apply
 from eqsat.ir.loops import For, Kernel, statements
@@ -22,6 +21,7 @@ from eqsat.ir.loops_check import check_kernel
 from eqsat.ir.tensor import Build, Call, Input, Literal, Position, Read, Reduce, Scalar, axes, reduction
 from eqsat.lowering import hoist, type_indices
 from eqsat.lowering.movements.stepped import FEWEST, MOST, MOST_PICKED
+from tests.codegen.modules import emit_module
 from tests.effort import some
 from tests.lowering.builds import check_offered, inputs_of, offered, reference, run
 

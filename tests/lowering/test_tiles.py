@@ -12,7 +12,6 @@ from hypothesis import given, settings, strategies as st
 import eqsat
 from eqsat.codegen import parallel_extent
 from eqsat.codegen.builder import Registers
-from eqsat.codegen.emit import emit_module
 from eqsat.codegen.llvm.machine import assembly_text
 from eqsat.ir.index import Index
 from eqsat.ir.loops import For, Kernel, Load, Store, statements
@@ -23,6 +22,7 @@ from eqsat.lowering.candidates import Schedules
 from eqsat.lowering.movements.turned import SIDE
 from eqsat.lowering.products import product
 from eqsat.lowering.products.product import MOST_VECTORS, STRIP_VECTORS, VECTORS, VECTORS_MADE, products_of, strip_shape
+from tests.codegen.modules import emit_module
 from tests.effort import THOROUGH, examples, some
 from tests.lowering.builds import lowered, machine, machines, names_of, offered, reference, run
 

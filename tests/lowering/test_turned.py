@@ -13,7 +13,6 @@ import eqsat
 import eqsat.numpy as enp
 from eqsat.codegen import compile_kernels
 from eqsat.codegen.builder import Registers
-from eqsat.codegen.emit import emit_module
 from eqsat.codegen.llvm.machine import assembly_text
 from eqsat.ir.index import Index
 from eqsat.ir.loops import For, Kernel, Load, Store, statements
@@ -21,6 +20,7 @@ from eqsat.ir.loops_check import check_kernel
 from eqsat.ir.tensor import Build, Call, Input, Read, Scalar, axes
 from eqsat.lowering import hoist, type_indices
 from eqsat.lowering.movements.turned import LEAST
+from tests.codegen.modules import emit_module
 from tests.effort import examples, some
 from tests.lowering.builds import check_offered, inputs_of, offered, reference, run
 

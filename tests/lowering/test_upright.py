@@ -14,7 +14,7 @@ import eqsat.numpy as enp
 from eqsat.ir.index import Const, Index, Var
 from eqsat.ir.loops import For, statements, values_of
 from eqsat.ir.tensor import Build, Call, Input, Literal, Position, Read, Reduce, Scalar, axes, reduction, scalars
-from eqsat.lowering.folds.upright import LONGEST, ROWS
+from eqsat.lowering.folds.upright import LONGEST_UPRIGHT, UPRIGHT_ROWS
 from tests.effort import some
 from tests.lowering.builds import check_offered, offered
 
@@ -93,13 +93,13 @@ CASES = {
     "records, some of many fields": records(37, 70, (20, 31, 44, 22)),
     "records of doubles": records(33, 10, (1, 9, 3, 5), "float64"),
     "records of bytes": records(50, 12, (11, 0, 6, 5), "uint8", 0),
-    "one block": folded(ROWS, 10),
-    "whole blocks": folded(3 * ROWS, 12),
-    "a rest": folded(2 * ROWS + 5, 7),
+    "one block": folded(UPRIGHT_ROWS, 10),
+    "whole blocks": folded(3 * UPRIGHT_ROWS, 12),
+    "a rest": folded(2 * UPRIGHT_ROWS + 5, 7),
     "two columns": folded(40, 2),
     "a line": folded(40, 16, "max"),
     "more than a line": folded(35, 33, "max"),
-    "as long as may be": folded(20, LONGEST, "min"),
+    "as long as may be": folded(20, LONGEST_UPRIGHT, "min"),
     "bytes": folded(50, 9, "max", "uint8"),
     "doubles": folded(50, 9, "prod", "float64"),
     "integers": folded(50, 11, "sum", "int64"),
@@ -110,21 +110,21 @@ CASES = {
     "a batch": less_its_greatest(3, 33, 5),
     "a function for two loops": needed_twice(37, 10),
     "a function for two loops along long rows": needed_twice(21, 40),
-    "a function for two loops within a long fold": within_a_fold(37, 3, LONGEST + 1),
+    "a function for two loops within a long fold": within_a_fold(37, 3, LONGEST_UPRIGHT + 1),
     "a function for two loops within a short fold": within_a_fold(37, 3, 12),
     "a function for two loops, of doubles": needed_twice(16, 3, "float64"),
     "a batch of doubles": less_its_greatest(2, 20, 30, "float64"),
 }
 OTHERS = {
-    "too few rows": folded(ROWS - 1, 10),
-    "long rows": folded(40, LONGEST + 1),
+    "too few rows": folded(UPRIGHT_ROWS - 1, 10),
+    "long rows": folded(40, LONGEST_UPRIGHT + 1),
     "truth values": folded(40, 10, "max", "bool"),
     "complex numbers": folded(40, 10, "sum", "complex64"),
     "what is carried in another dtype": folded(40, 10, "sum", "float16"),
     "records of few fields": records(40, 9, (0, 8, 4)),
     "short records": records(40, 7, (0, 6, 3, 4)),
     "fields far apart": records(40, 70, (0, 65, 3, 4)),
-    "few records": records(ROWS - 1, 9, (0, 4, 8, 5, 7)),
+    "few records": records(UPRIGHT_ROWS - 1, 9, (0, 4, 8, 5, 7)),
     "no fold": Build((40, 10), Read(Input("a", (40, 10), "float32"), axes((40, 10)))),
     "columns": Build((40,), Reduce("sum", reduction(0, 10), Read(Input("a", (10, 40), "float32"), (reduction(0, 10), *axes((40,)))))),
 }

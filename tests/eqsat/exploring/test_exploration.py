@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import eqsat
-from eqsat.capture.places import explicit
+from eqsat.capture.place_checks import explicit
 from eqsat.egraph.encode import Encoder
 from eqsat.egraph.settled import is_settled
 from eqsat.egraph.snapshot import Snapshot

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 import eqsat
 from eqsat.explaining.ablation import Ablation
+from eqsat.report import Report
 from eqsat.showing.html import number
 from eqsat.showing.pages import page
 from eqsat.showing.reports import rule_table
@@ -43,11 +45,22 @@ def test_the_lengths_of_the_bars_are_the_shares_of_the_costs(result: eqsat.Resul
 
 def test_the_rules_and_their_counts_are_those_of_the_report(result: eqsat.Result) -> None:
     rows = {row[0]: row for row in Page(rule_table(result.report)).rows}
-    matched = {name: count for name, count in result.report.matches.items() if count}
+    matched = result.report.fired
     assert {name: row[2] for name, row in rows.items() if name in matched} == {name: number(count) for name, count in matched.items()}
     assert rows["generic-is-build"][1] == "generic-build"
     assert "saturated" in page_of(result).text
     assert f"{number(result.report.nodes)} e-nodes in {number(result.report.classes)} e-classes" in page_of(result).text
+
+
+def test_rules_that_rested_are_marked() -> None:
+    report = Report(matches=Counter({"commute-add": 9, "min-of-wheres": 70_000, "never": 0}), rested={"min-of-wheres"})
+    header, *rows = Page(rule_table(report)).rows
+    column = header.index("matched too often")
+    assert [(row[0], row[column]) for row in rows] == [("min-of-wheres", "rested"), ("commute-add", "")]
+    assert str(report).splitlines()[1:] == ["   70000 min-of-wheres (rested)", "       9 commute-add"]
+    report.rested.clear()
+    assert "matched too often" not in Page(rule_table(report)).rows[0]
+    assert "rested" not in str(report)
 
 
 def test_what_a_table_buys_is_shown_where_it_is_known(result: eqsat.Result) -> None:

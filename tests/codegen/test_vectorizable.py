@@ -10,7 +10,7 @@ import pytest
 import eqsat
 import eqsat.numpy as enp
 from eqsat.ir.dtypes import DTYPES, is_complex
-from eqsat.ir.joint import LANES, widening
+from eqsat.ir.vectorizable import LANES, widening
 
 
 def test_which_elements_become_which() -> None:

@@ -8,11 +8,11 @@ from eqsat.ir.dtypes import DTYPES, UNSIGNED, carrier, is_complex, is_float, ite
 from eqsat.ir.loops import Bind, Load, Stmt, Store, Temp, value_of
 from eqsat.ir.tensor import Call, Literal, Scalar, operands, scalars
 
-OPS = frozenset(("add", "subtract", "multiply", "divide", "negative", "absolute", "sqrt", "maximum", "minimum"))
+JOINT_OPS = frozenset(("add", "subtract", "multiply", "divide", "negative", "absolute", "sqrt", "maximum", "minimum"))
 # elements that are one number in a register as in memory, and are folded in their own dtype
 LANES = frozenset(dtype for dtype in DTYPES if dtype != "bool" and not is_complex(dtype) and carrier(dtype) == dtype)
 # others, and the integers as which they are moved where nothing is made of them
-MOVED = {"bool": "uint8", "float16": "uint16", "bfloat16": "uint16"}
+MOVED_AS = {"bool": "uint8", "float16": "uint16", "bfloat16": "uint16"}
 # loads of every second, third and fourth element are picked out of whole vectors
 LARGEST_STEP = 4
 
@@ -36,7 +36,7 @@ def is_joint_value(value: Scalar, rows: Collection[Scalar] = ()) -> bool:
 
 def is_moved(value: Scalar) -> bool:
     """Whether an element is only moved, as the integer of its size."""
-    return isinstance(value, Load) and value.dtype in MOVED
+    return isinstance(value, Load) and value.dtype in MOVED_AS
 
 
 def is_part(term: Scalar) -> bool:
@@ -45,7 +45,7 @@ def is_part(term: Scalar) -> bool:
 
 
 def _is_joint_call(call: Call) -> bool:
-    return call.op in OPS or is_part(call) or (call.op == "astype" and widening(call.args[0].dtype, call.dtype) is not None)
+    return call.op in JOINT_OPS or is_part(call) or (call.op == "astype" and widening(call.args[0].dtype, call.dtype) is not None)
 
 
 def widening(source: str, target: str) -> str | None:

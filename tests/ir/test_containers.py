@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
+from eqsat.ir.containers import flatten_result, positions, rebuild_result
 from eqsat.ir.errors import UsageError
-from eqsat.ir.structure import flatten_result, positions, rebuild_result
 
 
 def test_nested_containers_come_back_with_their_arrays() -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 import eqsat
-from eqsat.uncollected import uncollected
+from eqsat.gc_pause import uncollected
 
 
 @pytest.fixture(autouse=True)
