@@ -202,29 +202,44 @@ def _total(forms: Forms, root: int, known: dict[int, int], weights: IndexWeights
 
 
 def _shared_forms(snapshot: Snapshot, forms: Forms, root: int, known: dict[int, int], weights: IndexWeights) -> Forms:
-    """The chosen nodes, changed where another node makes the whole term cheaper because it shares what is computed anyway."""
+    """The chosen nodes, changed where another node makes the whole term cheaper because it shares what is computed anyway.
+
+    Of two that could share something, the first to change gains nothing yet; where there are such, what does gain goes first, too.
+    """
     if len(reachable(forms, root)) > MAX_CLASSES:
         return forms
-    best = dict(forms)
-    least = first = _total(best, root, known, weights)
-    for sideways in (False, True):  # of two that could share something, the first to change gains nothing yet; what does gain goes first
-        tried: set[tuple[int, ENode]] = set()
-        trials, improved = MAX_TRIALS, True
-        while improved:
-            improved = False
-            for more, name, node in other_choices(snapshot, best, root, known, weights):
-                if (name, node) in tried or not trials:
-                    continue
-                tried.add((name, node))
-                trials -= 1
-                before, best[name] = best[name], node
-                total = _total(best, root, known, weights) if not is_below(best, name) else float("inf")
-                if total < least or (sideways and total == least and more >= weights.add):
-                    improved |= total < least
-                    least = total
-                else:
-                    best[name] = before
-    return best if least < first else forms
+    first = _total(forms, root, known, weights)
+    found, least, went_sideways = _changed(snapshot, (forms, first), root, known, weights, sideways=True)
+    if went_sideways:
+        gained, total, _ = _changed(snapshot, (forms, first), root, known, weights, sideways=False)
+        gained, total, _ = _changed(snapshot, (gained, total), root, known, weights, sideways=True)
+        found, least = (gained, total) if total < least else (found, least)
+    return found if least < first else forms
+
+
+def _changed(
+    snapshot: Snapshot, start: tuple[Forms, float], root: int, known: dict[int, int], weights: IndexWeights, sideways: bool
+) -> tuple[Forms, float, bool]:
+    """Nodes changed one by one, what they cost, and whether some were that gained nothing, as they may `sideways`."""
+    best, least = dict(start[0]), start[1]
+    tried: set[tuple[int, ENode]] = set()
+    trials, improved, went = MAX_TRIALS, True, False
+    while improved:
+        improved = False
+        for more, name, node in other_choices(snapshot, best, root, known, weights):
+            if (name, node) in tried or not trials:
+                continue
+            tried.add((name, node))
+            trials -= 1
+            before, best[name] = best[name], node
+            total = _total(best, root, known, weights) if not is_below(best, name) else float("inf")
+            if total < least or (sideways and total == least and more >= weights.add):
+                improved |= total < least
+                went |= total == least
+                least = total
+            else:
+                best[name] = before
+    return best, least, went
 
 
 def _leaving_out(nodes: list[Choice], forms: Forms, root: int, known: dict[int, int], weights: IndexWeights) -> Forms:
