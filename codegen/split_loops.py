@@ -36,8 +36,11 @@ def emit_split(e: ThreadEmitter, share: Share, scope: Scope, before: int | None,
     type = llvm_type(e.typed[loop.variable])
     begin, end = Value("%begin", "i64"), Value("%end", "i64")
     some, none = "some", "none"
-    if wide is not None or share.is_divided:
-        _emit_wide(e, share, wide, scope) if wide is not None else _emit_divided(e, share, scope)
+    if wide is not None:
+        _emit_wide(e, share, wide, scope)
+        return
+    if share.is_divided:
+        _emit_divided(e, share, scope)
         return
     if e.kernel.parts:  # counted in iterations of the whole loop
         _, count = e.range(loop.variable, scope)

@@ -122,7 +122,7 @@ def machine_of(triple: str, cpu: str) -> Machine:
     """Another machine, for which code can be written but not run."""
     binding().initialize_all_targets()
     binding().initialize_all_asmprinters()
-    return Machine(triple, cpu, "")
+    return Machine(triple, cpu)
 
 
 def optimize(text: str, on: Machine) -> Any:

@@ -6,6 +6,7 @@ written and is written again.  Rows of 1003 numbers begin anywhere: what stands 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from math import prod
 from typing import NamedTuple
@@ -49,20 +50,16 @@ def written_in_rows(e: Emitter, loop: For) -> tuple[Written, ...]:
         return ()
     if prod(stmt.variable.extent for stmt in inner) > MOST_TOGETHER:
         return ()
-    found: dict[str, Written] = {}
-    bound = bound_in(body)
-    for store, times in _stores(loop.body):
-        known = found.get(store.buffer, Written(store, 0))
-        found[store.buffer] = Written(known.store, known.together + times)
+    stores, bound = list(_stores(loop.body)), bound_in(body)
+    together = Counter[str]()
+    for store, times in stores:
+        together[store.buffer] += times
+    for store, _ in stores:
         step = coefficient(substitute(store.index, bound), loop.variable)
-        if (
-            store.combine is not None
-            or store.buffer in e.loaded
-            or step != coefficient(substitute(known.store.index, bound), loop.variable)
-        ):
+        if store.combine is not None or store.buffer in e.loaded or step != together[store.buffer]:
             return ()
-    whole = all(coefficient(substitute(one.store.index, bound), loop.variable) == one.together for one in found.values())
-    return tuple(found.values()) if whole else ()
+    first = {store.buffer: store for store, _ in reversed(stores)}
+    return tuple(Written(first[name], times) for name, times in together.items())
 
 
 def _stores(body: tuple[Stmt, ...], times: int = 1) -> Iterator[tuple[Store, int]]:

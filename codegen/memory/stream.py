@@ -14,7 +14,7 @@ from eqsat.codegen.emitter import Emitter
 from eqsat.codegen.index import llvm_type
 from eqsat.codegen.memory.lines import LINE_BYTES, Written, address_at, begins_within_lines, first_whole_line, target_at, written_in_rows
 from eqsat.codegen.scope import Scope
-from eqsat.ir import vectorizable as joint
+from eqsat.ir import vectorizable
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.loops import For, Store, statements
 
@@ -28,9 +28,7 @@ FENCE = "declare void @llvm.x86.sse.sfence()"
 def streamed(e: Emitter, loop: For) -> tuple[Store, ...]:
     """The stores of a loop where it is worth it: of neighbours to large results that are neither read nor added to; else none."""
     stores = tuple(stmt for stmt in loop.body if isinstance(stmt, Store)) if e.registers.streams and not e.kernel.sizes else ()
-    if stores and stores != tuple(one.store for one in written_in_rows(e, loop)):
-        return ()
-    if not 0 < len(stores) <= MOST_BLOCKS or not all(store.value.dtype in joint.LANES for store in stores):
+    if not 0 < len(stores) <= MOST_BLOCKS or not all(store.value.dtype in vectorizable.LANES for store in stores):
         return ()
     sizes = [itemsize(store.value.dtype) for store in stores]
     buffers = [e.buffer(store.buffer, store.value.dtype) for store in stores]
@@ -39,8 +37,10 @@ def streamed(e: Emitter, loop: For) -> tuple[Store, ...]:
     if not (large and several) or any(buffer.role != "out" for buffer in buffers):
         return ()
     names = {store.buffer for store in stores}
-    added = (stmt for stmt in statements(e.kernel.body) if isinstance(stmt, Store) and stmt.buffer in names and stmt.combine is not None)
-    return stores if next(added, None) is None else ()
+    every = (stmt for stmt in statements(e.kernel.body) if isinstance(stmt, Store) and stmt.buffer in names)
+    if any(stmt.combine is not None for stmt in every):
+        return ()
+    return stores if stores == tuple(one.store for one in written_in_rows(e, loop)) else ()
 
 
 def scratch_of(e: Emitter) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from eqsat.egraph.forms import RAW, SIGNS, Choice, Forms, Honesty, choose, index_children
 from eqsat.egraph.index_cost import IndexWeights, has_offset, index_cycles
 from eqsat.egraph.linear import Linear
-from eqsat.egraph.schema import INDEX_LEAVES
+from eqsat.egraph.schema import DIVISIONS, INDEX_LEAVES
 from eqsat.egraph.snapshot import ENode, Snapshot
 from eqsat.egraph.spell import Group, as_spelled, common_groups, given_class, index_term, reachable, split_groups
 from eqsat.ir.index import Index
@@ -19,7 +19,6 @@ MAX_TRIALS = 80
 MAX_CLASSES = 60
 # an operation that two others read, and one that joins them
 LEAST_SHARED = 4
-DIVISIONS = ("Floordiv", "Mod")
 # what is computed: by a class, or by all sums of these terms
 Work = int | tuple[object, ...]
 

@@ -66,6 +66,7 @@ GATHER_RANKS = (1, 2, 3, 4)
 # a class that holds one of these carries no other structure
 VARIABLES = ("Var", "Axis", "RAxis")
 INDEX_LEAVES = ("Num", *VARIABLES)
+DIVISIONS = ("Floordiv", "Mod")
 SUM_OPS = ("Num", "Sum", "Add", "Scale", "Prod", "Mul")
 TENSOR_NODES = (
     Constructor("Nil", (), "Ixs"),

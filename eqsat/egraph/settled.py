@@ -17,7 +17,7 @@ from eqsat.egraph.encode import EVERYTHING
 from eqsat.egraph.forms import SIGNS, Forms, index_children
 from eqsat.egraph.index_cost import is_power_of_two
 from eqsat.egraph.linear import Linear
-from eqsat.egraph.schema import VARIABLES
+from eqsat.egraph.schema import DIVISIONS, VARIABLES
 from eqsat.egraph.snapshot import ENode
 from eqsat.ir.interval import BOOL, Interval, within
 
@@ -25,7 +25,6 @@ Bounds = Mapping[int, Interval]
 # a variable of two values makes more terms linear
 LEAST_RANGE = 2
 OTHER_WAY = {"Min": "Max", "Max": "Min"}
-DIVISIONS = ("Floordiv", "Mod")
 
 
 def is_settled(forms: Forms, bounds: Bounds, name: int) -> bool:

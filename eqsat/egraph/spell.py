@@ -59,31 +59,28 @@ def given_class(forms: Forms, name: int) -> int:
 def index_term(forms: Forms, root: int) -> Index:
     """The term that the chosen nodes spell for a class; comparisons of one difference as such where that is cheaper."""
     forms, classes = as_spelled(forms, root)
-    term = _Speller(forms, classes).term(root)
-    differences = _shared_differences(forms, classes)
-    other = _Speller(forms, classes, differences).term(root) if differences else term
+    term, differences = _Speller(forms, classes).term(root), _shared_differences(forms, classes)
+    if not differences:
+        return term
+    other = _Speller(forms, classes, differences).term(root)
     return other if index_cycles(other) < index_cycles(term) else term
 
 
-def _shared_differences(forms: Forms, classes: list[int]) -> dict[Group, int]:
-    """Sums of which something is subtracted that several comparisons look at, or one comparison and something else; each without its
-    constant, with the class that is computed of it anyway, or the root of the reading where none is."""
-    compared: Counter[Group] = Counter()
-    computed: dict[Group, int] = {}
-    for name in classes:
-        node = forms[name]
-        below = node.args[0] if node.op in SIGNS else name
-        if forms[below].op == "Sum" and (key := _difference(forms[below].args[1:])) is not None:
-            compared[key[0]] += node.op in SIGNS
-    readers = {child for name in classes if forms[name].op not in SIGNS for child in index_children(forms[name])}
-    for name in readers:
-        if forms[name].op == "Sum" and (key := _difference(forms[name].args[1:])) is not None:
-            computed.setdefault(key[0], name)
-    return {key: computed.get(key, -1) for key, times in compared.items() if times + (key in computed) > 1}
+def _shared_differences(forms: Forms, classes: list[int]) -> dict[Group, int | None]:
+    """Sums of which something is subtracted that several comparisons look at, or one comparison and something else: each without its
+    constant, with the class that is computed of it anyway, if there is one."""
+    signs = [forms[name] for name in classes if forms[name].op in SIGNS]
+    if not signs:
+        return {}
+    readers = [child for name in classes if forms[name].op not in SIGNS for child in index_children(forms[name])]
+    computed = {found[0]: name for name in reversed(readers) if (found := _difference(forms[name])) is not None}
+    compared = Counter(found[0] for node in signs if (found := _difference(forms[node.args[0]])) is not None)
+    return {key: computed.get(key) for key, times in compared.items() if times > 1 or key in computed}
 
 
-def _difference(terms: Group) -> tuple[Group, int] | None:
-    """Terms of both signs with a first one that is added, and whether they were so (1) or the opposite (-1)."""
+def _difference(node: ENode) -> tuple[Group, int] | None:
+    """The terms of a sum of both signs, a first one that is added, and whether they were so (1) or the opposite (-1)."""
+    terms = node.args[1:] if node.op == "Sum" else ()
     if all(k > 0 for _, k in terms) or all(k < 0 for _, k in terms):
         return None
     sign = 1 if terms[0][1] > 0 else -1
@@ -94,7 +91,7 @@ class _Speller:
     """Writes one term; sums that are part of others are written so that they are one subterm, and `differences` that several comparisons
     look at (_shared_differences) as one, too."""
 
-    def __init__(self, forms: Forms, classes: list[int], differences: Mapping[Group, int] | None = None) -> None:
+    def __init__(self, forms: Forms, classes: list[int], differences: Mapping[Group, int | None] | None = None) -> None:
         self.forms = forms
         self.differences = differences or {}
         self.done: dict[int, Index] = {}
@@ -118,10 +115,9 @@ class _Speller:
 
     def needed(self, node: ENode) -> tuple[int, ...]:
         """What is spelled before a node: its operands, and a sum that a comparison reads in place of its own."""
-        below = self.forms[node.args[0]] if node.op in SIGNS and self.differences else node
-        shared = _difference(below.args[1:]) if below is not node and below.op == "Sum" else None
-        computed = self.differences.get(shared[0], -1) if shared is not None else -1
-        return (*index_children(node), computed) if computed >= 0 else index_children(node)
+        found = _difference(self.forms[node.args[0]]) if self.differences and node.op in SIGNS else None
+        computed = self.differences.get(found[0]) if found is not None else None
+        return index_children(node) if computed is None else (*index_children(node), computed)
 
     def spell(self, node: ENode) -> Index:
         """The term of a node whose operands are spelled."""
@@ -181,9 +177,9 @@ class _Speller:
             form = Linear(0, ((below.args[1], below.args[0]),))
         else:
             form = Linear(0, ((node.args[0], 1),))
-        shared = _difference(form.terms) if self.differences else None
-        if shared is not None and shared[0] in self.differences:
-            return self.sign_of_difference(node.op, *shared, form.constant)
+        found = _difference(below) if self.differences else None
+        if found is not None and found[0] in self.differences:
+            return self.sign_of_difference(node.op, *found, form.constant)
         left = self.in_sides(tuple(t for t in form.terms if t[1] > 0))
         right = self.in_sides(tuple((atom, -k) for atom, k in form.terms if k < 0))
         parts = [*left, *((part, -k) for part, k in right)]
@@ -192,12 +188,12 @@ class _Speller:
     def sign_of_difference(self, op: str, terms: Group, sign: int, constant: int) -> Index:
         """sign * (sum of terms) + constant >= 0, or == 0, the sum computed once."""
         computed = self.differences[terms]
-        if computed >= 0:
-            offset, part = self.forms[computed].args[0], self.done[computed]
-            same = _difference(self.forms[computed].args[1:])
-            sign, constant = (sign, constant - sign * offset) if same is None or same[1] > 0 else (-sign, constant + sign * offset)
-        else:
+        if computed is None:
             part = self.group(terms)
+        else:
+            node, part = self.forms[computed], self.done[computed]
+            sign *= 1 if dict(node.args[1:])[terms[0][0]] == terms[0][1] else -1
+            constant -= sign * node.args[0]
         if op == "Zero":
             return apply("eq", part, -sign * constant)
         return apply("ge", part, -constant) if sign > 0 else apply("le", part, constant)

@@ -164,17 +164,20 @@ def _may_join(v: Visit, remainder: int, quotient: int) -> bool:
 
 def shifted_remainders(v: Visit) -> None:
     """x % n = (x + k*n) % n where a quotient of that sum by n stands beside it: digits of one dividend then, which may be one."""
-    for name in v.sums:
-        for form in v.alternatives(name):
-            for atom, k in form.terms if len(form.terms) > 1 else ():
-                for x, n in _constant_divisions(v, atom, "Mod"):
-                    for other in (other for other, m in form.terms if m == k * n and other != atom):
-                        for y in _quotients_by(v, other, n):
-                            apart = v.form(y).plus(v.form(x), -1)
-                            if apart.terms or apart.constant % n or not v.first("shifted-remainder", atom, x, y, n):
-                                continue
-                            remainder = v.encoder.node("Mod", y, v.encoder.number(n))
-                            v.encoder.same(atom, v.encoder.bounded(remainder, (0, n - 1)))
+    for form in (form for name in v.sums for form in v.alternatives(name)):
+        for atom, x, y, n in _shifted(v, form):
+            apart = v.form(y).plus(v.form(x), -1)
+            if not apart.terms and apart.constant % n == 0 and v.first("shifted-remainder", atom, x, y, n):
+                remainder = v.encoder.node("Mod", y, v.encoder.number(n))
+                v.encoder.same(atom, v.encoder.bounded(remainder, (0, n - 1)))
+
+
+def _shifted(v: Visit, form: Linear) -> Iterator[tuple[int, int, int, int]]:
+    """(remainder, x, y, n) for terms k*(x % n) beside k*n times a quotient of another y by n, or a remainder of that."""
+    for atom, k in form.terms if len(form.terms) > 1 else ():
+        for x, n in _constant_divisions(v, atom, "Mod"):
+            beside = (other for other, m in form.terms if m == k * n and other != atom)
+            yield from ((atom, x, y, n) for other in beside for y in _quotients_by(v, other, n) if y != x)
 
 
 def _quotients_by(v: Visit, name: int, n: int) -> Iterator[int]:

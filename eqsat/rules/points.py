@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 from eqsat.egraph.forms import SIGNS, index_children
 from eqsat.egraph.linear import Linear
-from eqsat.egraph.schema import OP_OF_NODE, VARIABLES
+from eqsat.egraph.schema import DIVISIONS, OP_OF_NODE, VARIABLES
 from eqsat.egraph.snapshot import ENode
 from eqsat.ir.index import OPS
 from eqsat.rules.digits import digit
-from eqsat.rules.row import CHOICES, DIVISIONS, SumRow, Table
+from eqsat.rules.row import CHOICES, SumRow, Table
 from eqsat.rules.visit import Visit
 
 # as many values of a variable are tried one by one; as many of a term that choices between constants depend on

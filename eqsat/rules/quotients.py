@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from eqsat.egraph.linear import Linear
+from eqsat.egraph.schema import DIVISIONS
 from eqsat.rules.bits import BITS_BY_DIGIT
-from eqsat.rules.row import CHOICES, DIVISIONS, SumRow, Table
+from eqsat.rules.row import CHOICES, SumRow, Table
 from eqsat.rules.sums import by_factor
 from eqsat.rules.visit import Visit
 from eqsat.rules.wraps import WRAPS

@@ -72,7 +72,6 @@ class TensorRule:
 
 
 # kinds of nodes that rows need
-DIVISIONS = ("Floordiv", "Mod")
 PRODUCTS = ("Prod", "Mul")
 BOUNDED = ("Min", "Max")
 CHOICES = ("Min", "Max", "Where")

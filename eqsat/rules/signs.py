@@ -10,9 +10,10 @@ from math import gcd
 
 from eqsat.egraph.forms import SIGNS
 from eqsat.egraph.linear import Linear
+from eqsat.egraph.schema import DIVISIONS
 from eqsat.rules.joined import OPPOSITE, chain, where_of
 from eqsat.rules.products import split_by
-from eqsat.rules.row import CHOICES, DIVISIONS, PRODUCTS, SumRow
+from eqsat.rules.row import CHOICES, PRODUCTS, SumRow
 from eqsat.rules.sums import by_factor
 from eqsat.rules.visit import Visit
 

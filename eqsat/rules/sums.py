@@ -20,12 +20,13 @@ from math import gcd
 from eqsat.egraph.encode import NUMBER_LIMIT
 from eqsat.egraph.forms import SIGNS
 from eqsat.egraph.linear import Linear
+from eqsat.egraph.schema import DIVISIONS
 from eqsat.egraph.snapshot import ENode
 from eqsat.ir import interval
 from eqsat.ir.interval import Interval
 from eqsat.rules.digits import join_digits, pairs, shifted_remainders
 from eqsat.rules.products import distribute, factor_common, factor_some, flatten_product, take_content
-from eqsat.rules.row import DIVISIONS, PRODUCTS, SumRow, Table
+from eqsat.rules.row import PRODUCTS, SumRow, Table
 from eqsat.rules.symbolic import split_symbolic, symbolic_digits, symbolic_identity
 from eqsat.rules.visit import Visit
 
