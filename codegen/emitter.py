@@ -9,7 +9,7 @@ from eqsat.codegen.builder import Builder, Registers, Value
 from eqsat.codegen.folds.accumulator import Carried, Flags
 from eqsat.codegen.scope import Scope
 from eqsat.ir.index import Index, Var
-from eqsat.ir.loops import Buffer, Kernel, Pick, Stmt
+from eqsat.ir.loops import Buffer, Kernel, Pick, Stmt, Store
 from eqsat.ir.tensor import Scalar
 from eqsat.ir.typed import Typed
 
@@ -26,6 +26,7 @@ class Emitter(Protocol):
     sizes: Mapping[int, Var]
     loaded: set[str]
     stored: set[str]
+    written_ahead: dict[Store, int]
 
     def flags_of(self, term: Scalar) -> str: ...
 

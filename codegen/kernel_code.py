@@ -20,7 +20,7 @@ from eqsat.codegen.folds.recurrence import emit_recurrence
 from eqsat.codegen.folds.rolled import across_rows, in_whole_vectors, is_written_out_here, leaves_much, may_be_done_again, rolled_loops
 from eqsat.codegen.folds.search import remembered
 from eqsat.codegen.index import emit_index, llvm_type, resized
-from eqsat.codegen.memory.ahead import emit_ahead, pieces_ahead
+from eqsat.codegen.memory.ahead import emit_ahead, pieces_ahead, written_ahead
 from eqsat.codegen.memory.stream import emit_whole_lines, fence, scratch_of, streamed
 from eqsat.codegen.picks import gathered, gathered_in_words, is_gathered, offset
 from eqsat.codegen.scope import Scope
@@ -93,6 +93,7 @@ class KernelEmitter:
         self.gathered = gathered_rows(kernel, registers.bytes)
         self.in_words = gathered_in_words(kernel) if b.abilities.masks else frozenset[Pick]()
         self.ahead = pieces_ahead(kernel, b.abilities.looks_ahead)
+        self.written_ahead = written_ahead(kernel, b.abilities.looks_ahead)
         self.remembered = remembered(kernel)
         self.rounded = frozenset(rounded_sums(kernel)) if numerics == "default" else frozenset[Scalar]()
         self.apart = kept_apart(kernel, self.rolled, self.remembered)

@@ -84,7 +84,7 @@ def begins_within_lines(e: Emitter, loop: For) -> Written | None:
         return None
     bound, first = bound_in(statements(e.kernel.body)), {**_first_of(loop), loop.variable: Const(loop.variable.lo)}
     places = [substitute(substitute(one.store.index, bound), first) for one in written]
-    return written[0] if all(_is_within(place, one.itemsize) for place, one in zip(places, written, strict=True)) else None
+    return written[0] if all(begins_within(place, one.itemsize) for place, one in zip(places, written, strict=True)) else None
 
 
 def _first_of(loop: For) -> dict[Var, Index]:
@@ -92,7 +92,7 @@ def _first_of(loop: For) -> dict[Var, Index]:
     return {stmt.variable: Const(stmt.variable.lo) for stmt in statements(loop.body) if isinstance(stmt, For)}
 
 
-def _is_within(place: Index, size: int) -> bool:
+def begins_within(place: Index, size: int) -> bool:
     """Whether an element may stand elsewhere than at the beginning of a line, its buffer beginning with one."""
     modulus, rest = residue_of(place)
     return bool((modulus * size) % LINE_BYTES or (rest * size) % LINE_BYTES)

@@ -14,6 +14,7 @@ from eqsat.codegen.emitter import Emitter
 from eqsat.codegen.folds.accumulator import Carried
 from eqsat.codegen.index import llvm_type
 from eqsat.codegen.math import FUNCTIONS
+from eqsat.codegen.memory.ahead import emit_written_ahead
 from eqsat.codegen.scope import Scope
 from eqsat.codegen.tiles.parts import BEGUN, part_shape, parts_of, pieces_of, turned_part_shape
 from eqsat.codegen.tiles.vectors import neighbours, spread, stepped, transposed, vector_load, vector_type, widened
@@ -332,4 +333,6 @@ def _store(e: Emitter, stmt: Store, cells: list[Cell]) -> None:
                 before = e.b.emit(one.type, f"load {one.type}, {place}, {align}")
                 one = scalar.combine(e.b, stmt.combine, buffer.dtype, before, one, "")
             stored.append((one, place))
+            if (behind := e.written_ahead.get(stmt)) is not None:
+                emit_written_ahead(e, place, behind)
     e.b.lines += [f"  store {one}, {place}, {align}" for one, place in stored]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
@@ -14,10 +15,11 @@ import eqsat
 from eqsat.codegen import kernel_code
 from eqsat.codegen.llvm.machine import machine_of
 from eqsat.codegen.memory import ahead
-from eqsat.codegen.memory.ahead import LINE, Piece, pieces_ahead
+from eqsat.codegen.memory.ahead import Piece, pieces_ahead, written_ahead
+from eqsat.codegen.memory.lines import LINE_BYTES
 from eqsat.ir.evaluate import evaluate_index
 from eqsat.ir.index import Var
-from eqsat.ir.loops import Bind, Fold, For, Kernel, Load, Stmt, loads, value_of
+from eqsat.ir.loops import Bind, Fold, For, Kernel, Load, Stmt, Store, loads, value_of
 
 Env = Mapping[Var, Any]
 RNG = np.random.default_rng(6)
@@ -67,7 +69,7 @@ def asks(function: Callable[..., Any], shape: tuple[int, ...], looks_ahead: bool
 
 def line_of(load: Load, byte: int, env: Env) -> int:
     """Where lines begin with the buffer; the elements are float32."""
-    return (4 * int(evaluate_index(load.index, env)) + byte) // LINE
+    return (4 * int(evaluate_index(load.index, env)) + byte) // LINE_BYTES
 
 
 def everything(variable: Var) -> Iterable[int]:
@@ -155,3 +157,50 @@ def test_neither_does_what_stays_in_caches() -> None:
     assert not asks(function, (512, 512))
     assert not asks(lambda x: x[::64].T * 2, (2048 * 64, 64))
     assert not eqsat.optimize(function, eqsat.spec((eqsat.dim("n", 1, 4096), 4096), "float32")).llvm_ir.count("prefetch")
+
+
+def blurred(x: Any) -> Any:
+    along = (x[:, :-2] + x[:, 1:-1] + x[:, 2:]) * np.float32(0.5)
+    return along[:-2] + along[1:-1] + along[2:]
+
+
+WRITTEN: dict[str, tuple[Callable[..., Any], tuple[int, ...]]] = {
+    "rows of a stencil": (blurred, (1028, 1003)),
+    "channels last": (lambda x: np.transpose(x, (0, 2, 3, 1)) * 2, (2, 72, 40, 40)),
+}
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_lines_to_write_are_those_that_the_loop_writes(name: str) -> None:
+    compared = 0
+    for kernel in kernels(*WRITTEN[name]):
+        asked = written_ahead(kernel, looks_ahead=True)
+        places: dict[Store, list[int]] = {}
+        for stmt, env in runs(kernel.body, {}, lambda v: middle(v) if v.extent > 100 else everything(v)):
+            if isinstance(stmt, Store) and stmt in asked:
+                places.setdefault(stmt, []).append(4 * int(evaluate_index(stmt.index, env)))
+        for store, behind in asked.items():
+            written = set(places[store])
+            assert sum(place + behind in written for place in written) >= len(written) / 2
+            compared += 1
+    assert compared
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_results_are_those_of_numpy_where_lines_to_write_are_asked_for(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel_code, "written_ahead", lambda kernel, looks_ahead: written_ahead(kernel, looks_ahead=True))
+    function, shape = WRITTEN[name]
+    x = RNG.integers(-9, 9, shape).astype("float32")
+    result = eqsat.optimize(function, x, options=eqsat.Options(cache=False))
+    assert re.search(r"prefetch.*i32 1, i32 3, i32 1\)", result.llvm_ir)
+    np.testing.assert_array_equal(result(x), function(x))
+
+
+def test_lines_to_write_are_asked_for_where_rows_begin_anywhere() -> None:
+    function, shape = WRITTEN["rows of a stencil"]
+    assert any(written_ahead(kernel, looks_ahead=True) for kernel in kernels(function, shape))
+    assert not any(written_ahead(kernel, looks_ahead=False) for kernel in kernels(function, shape))
+    assert not any(written_ahead(kernel, looks_ahead=True) for kernel in kernels(function, (1028, 1026)))  # 1024 begin with lines
+    near = kernels(WRITTEN["channels last"][0], (1, 72, 10, 10))  # stays in the first cache
+    assert not any(written_ahead(kernel, looks_ahead=True) for kernel in near)
+    assert not any(written_ahead(kernel, looks_ahead=True) for kernel in kernels(lambda x: x @ x, (203, 203)))
