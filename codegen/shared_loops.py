@@ -123,7 +123,8 @@ def _are_apart(kernel: Kernel) -> bool:
                 if stmt.combine is not None and stmt.buffer in several:
                     return False
                 written[-1].setdefault(stmt.buffer, []).append(substitute(stmt.index, values))
-    if not loaded(kernel.body).isdisjoint(itertools.chain(*written)):
+    # what one of them reads and writes alone is apart, as its iterations are
+    if not loaded(kernel.body).isdisjoint(several.intersection(itertools.chain(*written))):
         return False
     pairs = [
         (one, other)

@@ -23,6 +23,7 @@ from eqsat.ir.tensor import Build, Call, Gather, Literal, Reduce, Scalar, Shape,
 from eqsat.lowering.affine import Affine, rebuilt
 from eqsat.lowering.joining.renaming import Renaming
 from eqsat.lowering.nest import Names, flat, nest_of
+from eqsat.lowering.ranges.order import merge
 from eqsat.lowering.sharing.alongside import abreast
 
 # operations that take no longer by themselves than in vectors: loading what they make does; how many of them, and for arrays of how many
@@ -54,7 +55,7 @@ def stored(buffer: Buffer) -> Given:
 
 def computed(build: Build, names: Names, once: bool = False) -> Given | None:
     """An array made element by element of others as it is read; None where elements are more than a few plain operations, or of several
-    axes, into which places would have to be divided, unless that is done `once` and not for every step."""
+    axes that are not one in memory, into which places would have to be divided, unless that is done `once` and not for every step."""
     calls = [term.op for term in scalars(build.body) if isinstance(term, Call)]
     if len(calls) > MOST_PLAIN or not all(op in PLAIN_OPS for op in calls):
         return None
@@ -62,7 +63,7 @@ def computed(build: Build, names: Names, once: bool = False) -> Given | None:
         return None
     if all(isinstance(term, Literal | Call) for term in scalars(build.body)):
         return Given(build.size, lambda at: build.body, ())
-    nest = nest_of((build,), names, {})
+    nest = merge(nest_of((build,), names, {}))
     loops = nest.loops
     shape = tuple(loop.extent for loop in loops)
     if (len(loops) > 1 and not once) or (loops and nest.index is not flat(loops, shape, {})):

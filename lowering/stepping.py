@@ -55,13 +55,13 @@ def stepping(
     counter: str,
     of_step: Mapping[str, Scalar],
     carried: tuple[Sequence[State], Sequence[Put]],
-    stays: Mapping[str, Buffer],
+    stays: Mapping[str, Given],
     name: str,
 ) -> Kernel | None:
     """One kernel for so many steps of others, which know the step by the buffer `counter`; None where elements of a step wait for others.
 
     of_step  buffers of one element that are made of the counter alone, as functions of it
-    stays    the buffers that the kernels of a step read beside these, by their names for them
+    stays    what the kernels of a step read beside these, by their names for it
     """
     states, puts = carried
     made = {counter, *of_step, *(one.after for one in states), *(one.values for one in puts)}
@@ -76,7 +76,7 @@ def stepping(
     if body is None:
         return None
     buffers: dict[str, Buffer] = {}
-    for buffer in (*stays.values(), *(buffer for one in every for buffer in one.first.buffers)):
+    for buffer in (buffer for given in (*stays.values(), *(one.first for one in every)) for buffer in given.buffers):
         buffers.setdefault(buffer.name, buffer)
     results = tuple(dict.fromkeys(one.result for one in every))
     return Kernel(name, (*buffers.values(), *results), (*found.starts(), *body))
@@ -129,15 +129,16 @@ class _Steps:
         of_step: Mapping[str, Scalar],
         states: Sequence[State],
         puts: Sequence[Put],
-        stays: Mapping[str, Buffer],
+        stays: Mapping[str, Given],
     ) -> None:
         self.kernels, self.step, self.of_step = kernels, step, of_step
         # what a step makes, and what it makes on the way, has names that no buffer outside has
         self.states = [replace(state, after=f"next {state.after}") for state in states]
         self.puts = [replace(put, values=f"next {put.values}") for put in puts]
         memory = {one.before: one.result.name for one in states} | {one.before: one.result.name for one in puts}
-        memory |= {inner: outer.name for inner, outer in stays.items()}
-        self.carried = set(memory.values()) - {outer.name for outer in stays.values()}
+        self.carried = set(memory.values())
+        self.stays = {f"given {inner}": given for inner, given in stays.items()}
+        memory |= {inner: f"given {inner}" for inner in stays}
         outputs = [buffer.name for kernel in kernels for buffer in kernel.outputs]
         self.memory = memory | {name: f"next {name}" for name in outputs}
         self.made = {f"next {name}" for name in outputs}
@@ -230,7 +231,7 @@ class _Steps:
         found: list[_Piece] = []
         for number, kernel in enumerate(self.kernels):
             renaming = Renaming(f"_step{number or ''}", self.memory, {})
-            body = renaming.block(self._written_out(kernel.body, {}, {}))
+            body = self._with_given(renaming.block(self._written_out(kernel.body, {}, {})))
             alone = tuple(stmt for stmt in body if isinstance(stmt, Store))
             pieces = [_Piece((), alone)] if alone else []
             pieces += [piece for stmt in body if isinstance(stmt, For) and (piece := _piece(stmt)) is not None]
@@ -242,6 +243,25 @@ class _Steps:
             stores = (store for piece in others for store in piece.along(first.around))
             return [_Piece(first.around, (*first.stores, *stores))]
         return found
+
+    def _with_given(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        """Statements that read what stays where it is, or compute it as they read it."""
+        found: list[Stmt] = []
+        for stmt in body:
+            if isinstance(stmt, For):
+                found.append(replace(stmt, body=self._with_given(stmt.body)))
+            elif isinstance(stmt, Store):
+                read: dict[Scalar, Scalar] = {}
+                for term in scalars(stmt.value):
+                    if isinstance(term, Load) and term.buffer in self.stays:
+                        read[term] = self.stays[term.buffer].element(term.index)
+                    elif isinstance(term, Pick) and term.buffer in self.stays:
+                        args = tuple(over(arg, {}, read) for arg in term.args)
+                        read[term] = Pick(self.stays[term.buffer].buffers[0].name, term.shape, args, term.dtype)
+                found.append(replace(stmt, value=over(stmt.value, {}, read)))
+            else:
+                found.append(stmt)
+        return tuple(found)
 
     @property
     def _widest(self) -> int:

@@ -15,7 +15,7 @@ from eqsat.ir.loops_check import check_kernel
 from eqsat.ir.steps import Loop, Parts, PlacedStep
 from eqsat.ir.tensor import Build, Constant, Program, Size, Tensor, tensors
 from eqsat.kernels.alike import Alike
-from eqsat.kernels.copies import copies
+from eqsat.kernels.copies import PutTogether, copies, put_together
 from eqsat.kernels.divided import Divided, divided
 from eqsat.kernels.joined import Made, joined
 from eqsat.kernels.loop_terms import simplifier
@@ -127,9 +127,10 @@ def lower_program(
     lowering, model = _Lowering(parts.around.sizes, options, report), CostModel(options.target, options.cost)
     names = _names(parts.around)
     known = bodies or {}
-    loops = {one.name: known[one.name] for one in parts.steps if _loop_kernel(one, known, names, lowering) is not None}
+    tried = {one.name: _loop_kernel(one, known, names, lowering) for one in parts.steps}
+    loops = {name: kernel for name, kernel in tried.items() if kernel is not None}
     found = on_the_way(parts, kept, made_within(parts, kept, names, loops), model, lowering)
-    nests = _nests(found, model, lowering, loops)
+    nests = _nests(found, model, lowering, {name: known[name] for name in loops})
     return tuple(_as_before(nest, found) for nest in nests) if found.before else nests
 
 
@@ -177,6 +178,8 @@ def _nests(rewritten: OnTheWay, model: CostModel, lowering: _Lowering, bodies: M
             running |= {scan.made[-1]: scan.kernel}
         for rows in list(row_chains(found.kernels, found.order, shown, running, names, options.target, options.cost)):
             found.one_for(rows.made, rows.kernel)
+        while (part := next(put_together(found.kernels, found.levels, shown, names), None)) is not None:
+            found.in_place(part)
         for several_made, kernel in at_same_places(parts.steps, levels, names, within):
             found.side_by_side(several_made, kernel)
         while pairs := list(joined(found.kernels, found.levels, {*kept, *parts.outputs}, names, options.target, options.cost)):
@@ -262,6 +265,14 @@ class _Found:
         steps = tuple(tensor for tensor in made if not isinstance(tensor, Build))  # which are made by no kernel of their own then
         self.within[copy] = (*self.within.get(made, ()), *steps)
         self.kernels = {one: other for one, other in self.kernels.items() if one != made} | {copy: kernel}
+
+    def in_place(self, part: PutTogether) -> None:
+        """One kernel in the place of one and of another that copies what it makes beside other things."""
+        self.side_by_side((part.maker, part.whole), part.kernel)
+        results = next(reversed(self.kernels))
+        left = tuple(tensor for tensor in part.maker if tensor not in results)
+        self.within[results] = (*self.within[results], *left)
+        self.kernels |= part.readers
 
     def several_for(self, several: Divided) -> None:
         """Several kernels, one behind the other, in the place of one."""

@@ -6,20 +6,22 @@ from collections import Counter
 from collections.abc import Collection, Container, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
+from types import MappingProxyType
 
 from eqsat.codegen.calls.running import TablePut
 from eqsat.ir.dtypes import carrier, itemsize
 from eqsat.ir.host import keywords
-from eqsat.ir.index import Const
-from eqsat.ir.loops import Buffer, For, Kernel, Let, Load, Role, Store, Temp, over
+from eqsat.ir.index import Const, substitute, variables
+from eqsat.ir.loops import Buffer, For, Kernel, Let, Load, Pick, Role, Store, Temp, bound_in, over, statements, values_of
 from eqsat.ir.ops import BOOL_FOLD, FOLD_OF
 from eqsat.ir.steps import HostCall, Parts, PlacedStep
-from eqsat.ir.tensor import Build, Constant, Scalar, Size, Tensor, sources, tensors
+from eqsat.ir.tensor import Build, Constant, Read, Scalar, Size, Tensor, scalars, sources, tensors
 from eqsat.lowering.scan import is_ahead, is_of_rows, scan
 from eqsat.lowering.scatter import MOST_ALONE, Given, computed, scattered, stored, together
 from eqsat.lowering.stepping import Put, State, stepping
 
 Made = tuple[Tensor, ...]
+NO_LOOPS: Mapping[str, Kernel] = MappingProxyType({})
 # arrays that one loop adds to
 MOST_TOGETHER = 6
 # functions of NumPy that loops compute as well
@@ -87,8 +89,6 @@ def loop_kernel(placed: PlacedStep, count: int, body: StepBody, names: dict[Tens
         return None
 
     def buffer(tensor: Tensor, role: Role = "in") -> Buffer:
-        if isinstance(tensor, Constant):
-            names.setdefault(tensor, f"constant{len(names)}")
         return Buffer(names[tensor], tensor.dtype, tensor.size, role)
 
     states: list[State] = []
@@ -105,7 +105,10 @@ def loop_kernel(placed: PlacedStep, count: int, body: StepBody, names: dict[Tens
             return None
     outer = dict(zip(stays, placed.given[len(carries) :], strict=True))
     read = {tensor: name for tensor, name in inside.items() if tensor in outer or isinstance(tensor, Constant)}
-    stay = {name: buffer(outer.get(tensor, tensor)) for tensor, name in read.items()}
+    for tensor in read:
+        if isinstance(tensor, Constant):
+            names.setdefault(tensor, f"constant{len(names)}")
+    stay = {name: _given(outer.get(tensor, tensor), names, within) for tensor, name in read.items()}
     of_step = {name: places[tensor] for name, tensor in put_at.items()}
     return stepping(steps, count, inside[counter], of_step, (states, puts), stay, placed.name)
 
@@ -126,9 +129,11 @@ def at_same_places(
             yield tuple(placed.results for placed in several[:MOST_TOGETHER]), kernel
 
 
-def made_within(parts: Parts, kept: Collection[Tensor], names: Mapping[Tensor, str], loops: Container[str] = ()) -> frozenset[Tensor]:
+def made_within(
+    parts: Parts, kept: Collection[Tensor], names: Mapping[Tensor, str], loops: Mapping[str, Kernel] = NO_LOOPS
+) -> frozenset[Tensor]:
     """The builds that nothing reads but loops of steps, each once for each element, which compute them then; none that is `kept`.
-    `loops`: names of those that are kernels."""
+    `loops`: those that are kernels, by the names of steps."""
     program = parts.around
     if program.sizes:
         return frozenset()
@@ -138,11 +143,24 @@ def made_within(parts: Parts, kept: Collection[Tensor], names: Mapping[Tensor, s
     given = [(tensor, tensor is one.given[0]) for one in puts if step_kernel(one, names, ()) is not None for tensor in one.given]
     begun = [tensor for one in parts.steps if one.name in loops for tensor in one.given[: len(one.results)]]
     given += [(tensor, True) for tensor in begun]
+    stay = [(tensor, loops[one.name]) for one in parts.steps if one.name in loops for tensor in one.given[len(one.results) :]]
+    given += [(tensor, False) for tensor, loop in stay if isinstance(tensor, Build) and _is_read_by_steps(tensor, names[tensor], loop)]
     times = Counter(tensor for tensor, _ in given)
     alone = [(tensor, first) for tensor, first in given if isinstance(tensor, Build) and read[tensor] == times[tensor]]
     once = set(begun) - {tensor for one in puts for tensor in one.given}
     short = [tensor for tensor, first in alone if not first or tensor.size <= MOST_ALONE]
     return frozenset(tensor for tensor in short if computed(tensor, names, once=tensor in once) is not None)
+
+
+def _is_read_by_steps(build: Build, name: str, loop: Kernel) -> bool:
+    """Whether each step of a loop reads other elements of an array, or the array is another one elsewhere in memory."""
+    terms = list(scalars(*values_of(statements(loop.body))))
+    if any(isinstance(term, Pick) and term.buffer == name for term in terms):
+        return False
+    counters = {stmt.variable for stmt in statements(loop.body) if isinstance(stmt, For) and stmt.kind == "serial"}
+    bound = bound_in(statements(loop.body))
+    read = (substitute(term.index, bound) for term in terms if isinstance(term, Load) and term.buffer == name)
+    return isinstance(build.body, Read) or not any(counters.isdisjoint(variables(index)) for index in read)
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ from eqsat.ir.loops import (
 from eqsat.ir.ops import identity_of
 from eqsat.ir.tensor import Literal, scalars
 from eqsat.lowering.affine import Affine, Forms, bounds, rebuilt
-from eqsat.lowering.joining.renaming import Renaming
+from eqsat.lowering.joining.renaming import Renaming, unused_end
 from eqsat.lowering.joining.row_by_row import outermost
 from eqsat.lowering.sharing.alongside import abreast
 
@@ -70,7 +70,7 @@ def beside(rows: Kernel, parts: Kernel, passing: Collection[str] = ()) -> Kernel
     found = _parts_of_folds(outer, parts, passed, passing) if each is None else _rows_of(outer, each, passed)
     if found is None:
         return None
-    edges = Renaming(_unused("_edge", (*rows.body, *found[0])), {}, {})
+    edges = Renaming(unused_end("_edge", (*rows.body, *found[0])), {}, {})
     body = (*edges.block(before), *found[0], *edges.block(behind))
     return Kernel(rows.name, buffers, body, scratch=(*scratch, *found[1]))
 
@@ -231,16 +231,9 @@ def _is_alone(fold: Fold) -> bool:
 
 def _within(outer: For, begin: Index, count: int, beside: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
     """So many iterations of a loop, from one on, under names that no statement beside them has."""
-    suffix = _unused("_rows", beside)
+    suffix = unused_end("_rows", beside)
     renaming = Renaming(suffix, {}, {})
     within = Var(f"{outer.variable.name}{suffix}", 0, count - 1)
     renaming.variables[outer.variable] = begin + within if count > 1 else begin
     body = renaming.block(outer.body)
     return (For(within, outer.kind, body),) if count > 1 else body
-
-
-def _unused(end: str, beside: tuple[Stmt, ...]) -> str:
-    """An end of names that no name in some statements has."""
-    known = bound(beside)
-    ends = (f"{end}{number or ''}" for number in itertools.count())
-    return next(one for one in ends if not any(name.endswith(one) for name in known))

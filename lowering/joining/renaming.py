@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 
 from eqsat.ir.index import Index, Var, substitute
-from eqsat.ir.loops import Bind, Clip, Fold, For, Let, Load, Pick, Stmt, Store, Temp, rebuilt
+from eqsat.ir.loops import Bind, Clip, Fold, For, Let, Load, Pick, Stmt, Store, Temp, bound, rebuilt
 from eqsat.ir.tensor import Scalar, operands, scalars
 
 
@@ -61,3 +62,10 @@ class Renaming:
             else:
                 done[term] = rebuilt(term, args, self.index)
         return done[root]
+
+
+def unused_end(end: str, beside: tuple[Stmt, ...]) -> str:
+    """An end of names that no name in some statements has."""
+    known = bound(beside)
+    ends = (f"{end}{number or ''}" for number in itertools.count())
+    return next(one for one in ends if not any(name.endswith(one) for name in known))

@@ -44,6 +44,18 @@ def normalized_columns(xp: Any, x: Any) -> Any:
     return (x - xp.mean(x, axis=0)) / (xp.std(x, axis=0) + 1e-5)
 
 
+def blurred(xp: Any, x: Any) -> Any:
+    along = (x[:, :-2] + x[:, 1:-1] + x[:, 2:]) * F(1 / 3)
+    return (along[:-2] + along[1:-1] + along[2:]) * F(1 / 3)
+
+
+def edges(xp: Any, x: Any) -> Any:
+    """How much a blurred image changes from pixel to pixel."""
+    v = blurred(xp, x)
+    across, down = v[1:-1, 2:] - v[1:-1, :-2], v[2:, 1:-1] - v[:-2, 1:-1]
+    return xp.sqrt(across * across + down * down + F(1e-6))
+
+
 def turned(xp: Any, x: Any) -> Any:
     return in_order(xp, xp.rot90(x))
 
@@ -74,6 +86,13 @@ LINES: Programs = {
     "transpose_f64_odd": (transposed, [RNG.random((1999, 1999))]),
     "symmetrized_f64": (lambda xp, x: (x + x.T) * 0.5, [RNG.random((1999, 1999))]),
     "channels_last": (lambda xp, x: in_order(xp, xp.transpose(x, (0, 2, 3, 1))), [floats(16, 32, 112, 112)]),
+    "channels_last_72": (
+        lambda xp, x, b: in_order(xp, xp.maximum(xp.transpose(x, (0, 2, 3, 1)) + b, F(0))),
+        [floats(8, 72, 112, 112), floats(72)],
+    ),
+    "blurred": (blurred, [floats(1028, 1003)]),
+    "edges": (edges, [floats(1028, 1028)]),
+    "edges_odd": (edges, [floats(1500, 1207)]),
     "turned_pixels_u8": (turned, [RNG.integers(0, 256, (1080, 1920, 3)).astype(np.uint8)]),
     "turned_pixels": (turned, [floats(1080, 1920, 3)]),
     "turned_pairs": (turned, [floats(1080, 1920, 2)]),
