@@ -1,6 +1,6 @@
 """Builds that are computed by several kernels: long reductions in parts, and, where it is estimated to be cheaper, rows of sums in parts,
 products of complex numbers as real ones, products of a factor that is turned before or in another order, folds that conditions choose
-among, what is made of folds and folded, and half of symmetric products."""
+among, what is made of folds and folded, functions of folds, and half of symmetric products."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from eqsat.lowering.products.operand_order import batches_last, in_operand_order
 from eqsat.lowering.products.symmetric import in_triangle
 from eqsat.lowering.products.terms_first import places_first, terms_first
 from eqsat.lowering.sharing.folds_first import folds_across, folds_apart, folds_first
+from eqsat.lowering.sharing.functions_last import functions_last
 from eqsat.lowering.sharing.rows_first import rows_first
 from eqsat.lowering.sharing.spread import spread
 from eqsat.options import Options
@@ -108,7 +109,7 @@ def _ways(build: Build, ns: float, options: Options) -> Iterator[tuple[tuple[Sta
     one kernel, which costs `ns`."""
     reals = in_reals(build, finite=options.numerics == "fast")
     rows, columns = (row_in_parts(build), columns_in_parts(build, MORE_TERMS)) if options.numerics != "exact" else (None, None)
-    ways = (left_turned, in_operand_order, batches_last, branches_first, places_first, spread)
+    ways = (left_turned, in_operand_order, batches_last, branches_first, places_first, spread, functions_last)
     yield from ((way, ns) for way in (reals, rows, columns, *(way(build) for way in ways)) if way is not None)
     if (shared := rows_first(build)) is not None:
         yield shared, ns * ROW_GAIN
