@@ -178,10 +178,10 @@ def _nests(rewritten: OnTheWay, model: CostModel, lowering: _Lowering, bodies: M
             running |= {scan.made[-1]: scan.kernel}
         for rows in list(row_chains(found.kernels, found.order, shown, running, names, options.target, options.cost)):
             found.one_for(rows.made, rows.kernel)
-        while (part := next(put_together(found.kernels, found.levels, shown, names), None)) is not None:
-            found.in_place(part)
         for several_made, kernel in at_same_places(parts.steps, levels, names, within):
             found.side_by_side(several_made, kernel)
+        while (part := next(put_together(found.kernels, found.levels, shown, names), None)) is not None:
+            found.in_place(part)
         while pairs := list(joined(found.kernels, found.levels, {*kept, *parts.outputs}, names, options.target, options.cost)):
             for one, other, kernel in pairs:
                 found.side_by_side((one, other), kernel)

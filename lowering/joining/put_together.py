@@ -37,7 +37,7 @@ def parts_of(kernel: Kernel) -> Iterator[Part]:
         source = next((buffer for buffer in kernel.buffers if (buffer.name, buffer.role) == (load.buffer, "in")), None)
         first = None if source is None else _first(stmt, source.size)
         others = tuple(other for other in kernel.body if other is not stmt)
-        if source is not None and first is not None and source.name not in loaded(others) and store.buffer not in loaded(kernel.body):
+        if source is not None and first is not None and source.name not in loaded(others):
             yield Part(source.name, targets[store.buffer], first, stmt)
 
 
@@ -66,9 +66,10 @@ def _counted(strides: Mapping[Index, int], loops: Sequence[Var]) -> int | None:
 
 def made_in_place(maker: Kernel, whole: Kernel, part: Part) -> Kernel | None:
     """One kernel that makes what is copied where it is copied to, and all else that both make; None where they cannot be one."""
-    made, rest = {buffer.name for buffer in maker.outputs}, tuple(stmt for stmt in whole.body if stmt is not part.copy)
+    made, at = {buffer.name for buffer in maker.outputs}, next(k for k, stmt in enumerate(whole.body) if stmt is part.copy)
+    before, behind = whole.body[:at], whole.body[at + 1 :]
     own = {buffer.name for buffer in (*maker.scratch, *whole.scratch)}
-    if maker.sizes or len(own) < len(maker.scratch) + len(whole.scratch):
+    if maker.sizes or len(own) < len(maker.scratch) + len(whole.scratch) or not made.isdisjoint(loaded(before)):
         return None
     moved = _moved(maker, part)
     if moved is None:
@@ -76,8 +77,7 @@ def made_in_place(maker: Kernel, whole: Kernel, part: Part) -> Kernel | None:
     beside = Renaming(unused_end("_beside", moved), {}, {})
     read = {one.name: one for kernel in (maker, whole) for one in kernel.buffers if one.role == "in" and one.name not in made}
     outputs = (*(buffer for buffer in maker.outputs if buffer.name != part.source), *whole.outputs)
-    others = beside.block(rest)
-    body = (*others, *moved) if made.isdisjoint(loaded(rest)) else (*moved, *others)
+    body = (*beside.block(before), *moved, *beside.block(behind))
     return Kernel(maker.name, (*read.values(), *outputs), body, scratch=(*maker.scratch, *whole.scratch))
 
 
