@@ -41,6 +41,7 @@ from eqsat.lowering.affine import Affine, Forms, bounds, rebuilt
 from eqsat.lowering.joining.renaming import Renaming, unused_end
 from eqsat.lowering.joining.row_by_row import outermost
 from eqsat.lowering.sharing.alongside import abreast
+from eqsat.lowering.sharing.stored_in_folds import stored_in_folds
 
 # elements of a part of a fold: what is read of several arrays stays in the first cache, and a part is worth its beginning and its end
 MOST_IN_PART, LEAST_IN_PART = 2048, 256
@@ -72,7 +73,7 @@ def beside(rows: Kernel, parts: Kernel, passing: Collection[str] = ()) -> Kernel
         return None
     edges = Renaming(unused_end("_edge", (*rows.body, *found[0])), {}, {})
     body = (*edges.block(before), *found[0], *edges.block(behind))
-    return Kernel(rows.name, buffers, body, scratch=(*scratch, *found[1]))
+    return Kernel(rows.name, buffers, stored_in_folds(body), scratch=(*scratch, *found[1]))
 
 
 # statements, and their scratch memory

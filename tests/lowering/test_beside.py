@@ -12,6 +12,8 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 import eqsat
 import eqsat.numpy as enp
 from eqsat.ir.errors import BoundsError
+from eqsat.ir.loops import Fold, Store, statements
+from eqsat.ir.tensor import Call, scalars
 from eqsat.kernels import joined
 from tests.effort import examples
 from tests.eqsat.programs import RandomProgram, programs
@@ -168,3 +170,42 @@ def test_folds_both_ways_are_what_they_are_in_numpy(shape: tuple[int, int], monk
             np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
 
     check()
+
+
+def relaxed(xp: Any, u: Array, f: Array) -> tuple[Array, Array]:
+    """A step inside of a fixed edge, and how much it changed."""
+    t = 0.25 * (u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:] - f[1:-1, 1:-1])
+    inner = xp.concatenate([u[1:-1, :1], t, u[1:-1, -1:]], axis=1)
+    return xp.concatenate([u[:1], inner, u[-1:]], axis=0), xp.sum((t - u[1:-1, 1:-1]) ** 2)
+
+
+def test_what_is_stored_and_folded_is_computed_once() -> None:
+    u, f = RNG.random((321, 1029)), RNG.random((321, 1029))
+    result = eqsat.optimize(lambda u, f: relaxed(enp, u, f), u, f)
+    folds = [stmt for kernel in result.loops for stmt in statements(kernel.body) if isinstance(stmt, Fold)]
+    (fold,) = [fold for fold in folds if any(isinstance(stmt, Store) for stmt in fold.body)]
+    assert sum(isinstance(term, Call) for term in scalars(fold.value)) <= 2  # the difference, and its square
+    for threads in (1, 2, 3):
+        eqsat.set_num_threads(threads)
+        for found, expected in zip(result(u, f), relaxed(np, u, f), strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-12)
+    eqsat.set_num_threads(1)
+
+
+@given(st.integers(3, 40), st.integers(3, 70), st.sampled_from(("sum", "max", "min")), st.booleans(), st.integers(1, 3))
+@settings(max_examples=examples(20), deadline=None)
+def test_random_steps_and_folds(rows: int, columns: int, fold: str, whole: bool, threads: int) -> None:
+    x, y = RNG.standard_normal((2, rows, columns)).astype("f4")
+
+    def step(xp: Any, x: Array, y: Array) -> tuple[Array, ...]:
+        t = x * np.float32(0.5) - y[::-1] * y
+        return t, getattr(xp, fold)((t - x) * t, axis=None if whole else 1)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(joined, "LEAST_BYTES", 0)  # as if there were many rows
+        patched.setattr(joined, "LEAST_SAVED", -1.0)
+        result = eqsat.optimize(lambda x, y: step(enp, x, y), x, y, options=eqsat.Options(cache=False))
+    eqsat.set_num_threads(threads)
+    for found, expected in zip(result(x, y), step(np, x, y), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+    eqsat.set_num_threads(1)

@@ -1,0 +1,80 @@
+"""A loop that stores what a fold of the same range is made of, and that fold, as one loop.
+
+for j: t[j] = f(j)
+s = fold over j of g(f(j), j)     ->     s = fold over j: { t[j] = f(j); yield g(t[j], j) }
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from eqsat.ir.loops import Bind, Clip, Fold, For, Let, Stmt, Store, Temp, bound, loaded, over, statements
+from eqsat.ir.tensor import Call, Scalar, scalars
+from eqsat.lowering.affine import Forms
+from eqsat.lowering.blocks import over_forms
+from eqsat.lowering.joining.renaming import Renaming, unused_end
+
+# operations that are done once instead of twice
+LEAST_SHARED = 1
+
+
+def stored_in_folds(body: Sequence[Stmt]) -> tuple[Stmt, ...]:
+    """Statements with those loops in folds whose values these share; nothing reads what is stored meanwhile."""
+    done: list[Stmt] = []
+    for stmt in body:
+        if isinstance(stmt, For):
+            done.append(replace(stmt, body=stored_in_folds(stmt.body)) if stmt.kind != "tile" else stmt)
+        elif isinstance(stmt, Fold) and (found := _shared(done, stmt, tuple(body))) is not None:
+            k, both = found
+            del done[k]
+            done.append(both)
+        else:
+            done.append(stmt)
+    return tuple(done)
+
+
+def _shared(before: Sequence[Stmt], fold: Fold, around: tuple[Stmt, ...]) -> tuple[int, Fold] | None:
+    """The place of a loop before a fold that may be done within it, and both as one."""
+    for k in reversed(range(len(before))):
+        loop = before[k]
+        if isinstance(loop, For) and (both := _together(loop, fold, around)) is not None:
+            stored = {stmt.buffer for stmt in loop.body if isinstance(stmt, Store)}
+            return (k, both) if loaded(before[k + 1 :]).isdisjoint(stored) else None
+        if any(isinstance(one, Clip) for one in statements((loop,))):
+            return None
+    return None
+
+
+def _together(loop: For, fold: Fold, around: tuple[Stmt, ...]) -> Fold | None:
+    """A loop of plain stores and a fold as one fold; None where they have nothing in common that is worth it."""
+    if loop.kind != "parallel" or (loop.variable.lo, loop.variable.hi) != (fold.variable.lo, fold.variable.hi):
+        return None
+    stores = [stmt for stmt in loop.body if isinstance(stmt, Store)]
+    plain = len(stores) == len(loop.body) and all(stmt.combine is None for stmt in stores)
+    if not plain or not all(isinstance(stmt, Let | Bind) for stmt in fold.body):
+        return None
+    if not loaded((loop, fold)).isdisjoint(stmt.buffer for stmt in stores):
+        return None
+    forms, renaming = Forms(), Renaming("", {}, {})
+    renaming.variables[loop.variable] = fold.variable
+    end, known = unused_end("_stored", around), dict[Scalar, Scalar]()
+    body: list[Stmt] = []
+    moved = [stmt for stmt in renaming.block(loop.body) if isinstance(stmt, Store)]
+    values = [over_forms(stmt.value, {}, forms) for stmt in moved]
+    for number, (stmt, value) in enumerate(zip(moved, values, strict=True)):
+        name = f"t{number}{end}"
+        body += [Let(name, value), replace(stmt, value=Temp(name, value.dtype))]
+        known[value] = Temp(name, value.dtype)
+    inside: dict[Scalar, Scalar] = {}
+    for one in fold.body:
+        if isinstance(one, Bind):
+            return None
+        assert isinstance(one, Let)
+        inside[Temp(one.name, one.value.dtype)] = over(one.value, {}, inside)
+    whole = over_forms(over(fold.value, {}, inside), {}, forms)
+    shared = [value for value in values if value in set(scalars(whole))]
+    if sum(isinstance(term, Call) for term in scalars(*shared)) < LEAST_SHARED:
+        return None
+    assert not bound(tuple(body)) & bound(around)
+    return replace(fold, body=tuple(body), value=over(whole, {}, known))
