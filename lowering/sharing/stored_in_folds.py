@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from eqsat.ir.loops import Bind, Clip, Fold, For, Let, Stmt, Store, Temp, bound, loaded, over, statements
+from eqsat.ir.loops import Bind, Clip, Fold, For, Let, Load, Pick, Stmt, Store, Temp, loaded, over, statements
 from eqsat.ir.tensor import Call, Scalar, scalars
 from eqsat.lowering.affine import Forms
 from eqsat.lowering.blocks import over_forms
@@ -54,7 +54,7 @@ def _together(loop: For, fold: Fold, around: tuple[Stmt, ...]) -> Fold | None:
     plain = len(stores) == len(loop.body) and all(stmt.combine is None for stmt in stores)
     if not plain or not all(isinstance(stmt, Let | Bind) for stmt in fold.body):
         return None
-    if not loaded((loop, fold)).isdisjoint(stmt.buffer for stmt in stores):
+    if not loaded((loop,)).isdisjoint(stmt.buffer for stmt in stores):
         return None
     forms, renaming = Forms(), Renaming("", {}, {})
     renaming.variables[loop.variable] = fold.variable
@@ -65,7 +65,7 @@ def _together(loop: For, fold: Fold, around: tuple[Stmt, ...]) -> Fold | None:
     for number, (stmt, value) in enumerate(zip(moved, values, strict=True)):
         name = f"t{number}{end}"
         body += [Let(name, value), replace(stmt, value=Temp(name, value.dtype))]
-        known[value] = Temp(name, value.dtype)
+        known[value] = known[over_forms(Load(stmt.buffer, stmt.index, value.dtype), {}, forms)] = Temp(name, value.dtype)
     inside: dict[Scalar, Scalar] = {}
     for one in fold.body:
         if isinstance(one, Bind):
@@ -73,8 +73,11 @@ def _together(loop: For, fold: Fold, around: tuple[Stmt, ...]) -> Fold | None:
         assert isinstance(one, Let)
         inside[Temp(one.name, one.value.dtype)] = over(one.value, {}, inside)
     whole = over_forms(over(fold.value, {}, inside), {}, forms)
-    shared = [value for value in values if value in set(scalars(whole))]
-    if sum(isinstance(term, Call) for term in scalars(*shared)) < LEAST_SHARED:
+    terms = set(scalars(whole))
+    shared = [value for value in values if value in terms]
+    read = [term for term in terms if isinstance(term, Load | Pick) and term.buffer in {stmt.buffer for stmt in stores}]
+    if any(term not in known for term in read):  # of another iteration
         return None
-    assert not bound(tuple(body)) & bound(around)
+    if not read and sum(isinstance(term, Call) for term in scalars(*shared)) < LEAST_SHARED:
+        return None
     return replace(fold, body=tuple(body), value=over(whole, {}, known))
