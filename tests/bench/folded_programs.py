@@ -71,4 +71,8 @@ FOLDED: dict[str, tuple[Callable[..., Any], list[Any]]] = {
         lambda xp, x, w, b: xp.sum(xp.max(xp.reshape(x @ w.T + b, (128, 128, 2)), axis=2), axis=1),
         [floats(128, 512), floats(256, 512), floats(256)],
     ),
+    "layer_of_64": (lambda xp, x, w: xp.tanh(x @ w), [floats(1000, 64), floats(64)]),
+    "layer_of_100": (lambda xp, x, w: xp.tanh(x @ w), [floats(1000, 100), floats(100)]),
+    "cell_of_64": (lambda xp, w, h, b: xp.tanh(w @ h + b), [floats(64, 64), floats(64), floats(64)]),
+    "logarithms_of_sums": (lambda xp, x: xp.log(xp.sum(xp.exp(x), axis=1)), [floats(1000, 64)]),
 }

@@ -40,6 +40,11 @@ def jacobi(xp: Any, u: Any, f: Any) -> Any:
     return xp.concatenate([u[:1], inner, u[-1:]], axis=0), xp.sum((t - u[1:-1, 1:-1]) ** 2)
 
 
+def step_and_change(xp: Any, x: Any, g: Any) -> Any:
+    y = x - F(0.1) * g
+    return y, xp.sum((y - x) ** 2)
+
+
 def normalized_columns(xp: Any, x: Any) -> Any:
     return (x - xp.mean(x, axis=0)) / (xp.std(x, axis=0) + 1e-5)
 
@@ -96,4 +101,5 @@ LINES: Programs = {
     "turned_pixels_u8": (turned, [RNG.integers(0, 256, (1080, 1920, 3)).astype(np.uint8)]),
     "turned_pixels": (turned, [floats(1080, 1920, 3)]),
     "turned_pairs": (turned, [floats(1080, 1920, 2)]),
+    "step_and_change": (step_and_change, [floats(4000, 1003), floats(4000, 1003)]),
 }

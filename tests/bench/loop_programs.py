@@ -199,6 +199,57 @@ def clenshaw(xp: Any, fori: Fori, c: Any, x: Any) -> Any:
     return c[0] + x * a - b
 
 
+def shifted_advection(xp: Any, fori: Fori, w: Any, u: Any) -> Any:
+    """A tridiagonal system for each column: rows that the loops read are slices, and their results stand behind the first row."""
+    levels, zero = w.shape[0], xp.zeros((w.shape[0] - 1, w.shape[1]), "f4")
+    c, d = np.float32(0.25) * w[0] / (3 + w[0]), u[0] / (3 + w[0])
+    left, right, given = np.float32(-0.25) * w[:-1], w[1:], u[1:]
+
+    def forward(k: Any, carry: Any) -> Any:
+        c, d, cs, ds = carry
+        q = 1 / (3 + right[k] - c * left[k])
+        c, d = np.float32(0.25) * right[k] * q, (given[k] - d * left[k]) * q
+        return c, d, put(cs, k, c), put(ds, k, d)
+
+    _, last, cs, ds = fori(levels - 1, forward, (c, d, zero, zero))
+    cs, ds = xp.concatenate([c[None], cs]), xp.concatenate([d[None], ds])
+
+    def back(i: Any, carry: Any) -> Any:
+        y, ys = carry
+        k = levels - 2 - i
+        y = ds[k] - cs[k] * y
+        return y, put(ys, k, y)
+
+    return xp.concatenate([fori(levels - 1, back, (last, zero))[1], last[None]])
+
+
+def there_and_back(xp: Any, fori: Fori, x: Any) -> Any:
+    """A filter of rows and the same one backwards, each behind its beginning."""
+
+    def along(x: Any, back: bool) -> Any:
+        n = x.shape[0] - 1
+
+        def step(i: Any, carry: Any) -> Any:
+            a, ys = carry
+            k = n - 1 - i if back else i
+            a = np.float32(0.7) * a + np.float32(0.3) * x[k if back else k + 1]
+            return a, put(ys, k, a)
+
+        return fori(n, step, (x[-1 if back else 0] * 1, xp.zeros((n, x.shape[1]), "f4")))[1]
+
+    y = xp.concatenate([x[:1], along(x, False)])
+    return xp.concatenate([along(y, True), y[-1:]])
+
+
+def echo_states(xp: Any, fori: Fori, w: Any, x: Any) -> Any:
+    def step(i: Any, carry: Any) -> Any:
+        h, hs = carry
+        h = xp.tanh(w @ h + x[i])
+        return h, put(hs, i, h)
+
+    return fori(x.shape[0], step, (w[0] * 0, xp.zeros((x.shape[0], w.shape[0]), "f4")))[1]
+
+
 SPD = (lambda m: (m @ m.T / 256 + np.eye(256, dtype=np.float32)).astype(np.float32))(floats(256, 256))
 GRID = np.meshgrid(np.linspace(-2, 0.5, 128, dtype=np.float32), np.linspace(-1.2, 1.2, 128, dtype=np.float32))
 EVEN = np.full(128, 1 / 128, np.float32)
@@ -221,5 +272,8 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Array, ...]]] = {
     "biquad": (biquad, (floats(600, 64), floats(3) / 4, floats(2) / 4)),
     "garch": (garch, (RNG.standard_normal((1000, 8)) / 100,)),
     "goertzel": (goertzel, (RNG.standard_normal(400), RNG.uniform(0, 3, 48))),
+    "shifted advection": (shifted_advection, (RNG.random((60, 400)).astype(np.float32), floats(60, 400))),
+    "there and back": (there_and_back, (floats(128, 200),)),
+    "echo states": (echo_states, (floats(64, 64) / 8, floats(100))),
     "clenshaw": (clenshaw, (floats(24), RNG.uniform(-1, 1, 10_000).astype(np.float32))),
 }
