@@ -5,12 +5,13 @@
 A vector holds neighbouring k.  The folds of a tile of rows and columns stay in registers side by side, so what is loaded for a row serves
 all columns, and the other way round; their lanes are folded last.  What jumps along k, b[k, j], is copied before, if it is small.
 
-    out[i] = fold over k of a[i, k] * v[k]        a column alone: rows share what is loaded for it, which pays where they are long
+    out[i] = fold over k of a[i, k] * v[k]        a column alone: rows share what is loaded for it, which pays where they are long, and in
+                                                  the second cache, for rows begin within lines mostly, where each load takes two of them
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, permutations
 from math import isqrt, prod
@@ -35,6 +36,8 @@ MOST_STREAMS, MOST_ALIASED = 8, 4
 FEWEST_STEPS = 4
 # a row from which on it is not in the first cache any more when the next one comes to what both read
 LONG_BYTES = 1 << 14
+# rows of an array of no more bytes are long enough if they are so long
+NEAR_BYTES, LONG_NEAR_BYTES = 1 << 21, 512
 # what is copied: at most so many bytes, for at least so many rows of each
 MOST_COPIED, LEAST_USES = 1 << 18, 8
 # terms that one thread of several, which has copies of its own, folds at the least
@@ -82,7 +85,7 @@ def _dots_of(nest: Nest) -> _Dots | None:
     known = [frozenset(variables(load.index)) for load in read]
     axes = sorted((v for v in nest.loops if not v.lo), key=lambda v: v.extent, reverse=True)
     pairs = [pair for pair in combinations(axes, 2) if all(any(v in of and w not in of for of in known) for v, w in permutations(pair))]
-    if not pairs and any(along in variables(load.index) and along.extent * itemsize(load.dtype) >= LONG_BYTES for load in read):
+    if not pairs and any(along in variables(load.index) and _is_long(load, along, axes) for load in read):
         alone = [v for v in axes if len({v in of for of in known}) > 1]
         pairs = [(v, Var(f"{v.name}_one", 0, 0)) for v in alone[:1]]
     if not pairs or any(forms(load.index).stride(v) is None for load in read for v in (*nest.loops, along)):
@@ -92,6 +95,12 @@ def _dots_of(nest: Nest) -> _Dots | None:
     if len(jumping) == len(read) or not all(_is_small(load, along, columns, rows) for load in jumping):
         return None
     return _Dots(fold, rows, columns, jumping)
+
+
+def _is_long(load: Load, along: Var, axes: Sequence[Var]) -> bool:
+    """Whether a row is long enough that several are folded at a time for a column alone."""
+    row = along.extent * itemsize(load.dtype)
+    return row >= (LONG_NEAR_BYTES if row * prod(v.extent for v in axes) <= NEAR_BYTES else LONG_BYTES)
 
 
 def _is_small(load: Load, along: Var, columns: Var, rows: Var) -> bool:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from tests.bench.further_programs import doubles, floats
 
 
@@ -75,4 +77,7 @@ FOLDED: dict[str, tuple[Callable[..., Any], list[Any]]] = {
     "layer_of_100": (lambda xp, x, w: xp.tanh(x @ w), [floats(1000, 100), floats(100)]),
     "cell_of_64": (lambda xp, w, h, b: xp.tanh(w @ h + b), [floats(64, 64), floats(64), floats(64)]),
     "logarithms_of_sums": (lambda xp, x: xp.log(xp.sum(xp.exp(x), axis=1)), [floats(1000, 64)]),
+    "vector_of_256": (lambda xp, x, w: x @ w, [floats(256, 256), floats(256)]),
+    "vector_of_512": (lambda xp, x, w: x @ w, [floats(512, 512), floats(512)]),
+    "vector_of_128_f64": (lambda xp, x, w: x @ w, [floats(1000, 128).astype(np.float64), floats(128).astype(np.float64)]),
 }
