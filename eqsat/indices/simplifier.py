@@ -130,11 +130,18 @@ def _together(terms: list[Index], report: Report, within: bool, options: Options
 
 
 def _again(term: Index, result: Index, options: Options, report: Report, within: bool) -> Index:
-    """What is found for a result with divisions, as often as that is cheaper: rows read the cheapest forms, which are others from there."""
+    """What is found for a result with divisions or choices, as often as that is cheaper: rows read the cheapest forms, which are others
+    from there."""
     cycles = functools.partial(index_cycles, weights=options.cost.index)
-    while _divides(result) and cycles(result) < cycles(term):
+    while (_divides(result) or _chooses(result)) and cycles(result) < cycles(term):
         term, (result,) = result, _alarmed(functools.partial(_together, [result], report, within), options, [result], [result])
     return result
+
+
+def _chooses(term: Index) -> bool:
+    """Whether a term chooses among what is chosen, or among extrema."""
+    inside = [sub for sub in walk(term) if isinstance(sub, Apply) and sub.op in ("where", "min", "max")]
+    return len(inside) > 1 and any(sub.op == "where" for sub in inside)
 
 
 def _divides(*terms: Index) -> bool:

@@ -14,7 +14,7 @@ from eqsat.egraph.index_cost import index_cycles
 from eqsat.indices.simplifier import Simplifier, simplify_all
 from eqsat.ir.errors import UsageError
 from eqsat.ir.evaluate import evaluate_index
-from eqsat.ir.index import OPS, Apply, Const, Index, apply, minimum, var, variables, walk, where
+from eqsat.ir.index import OPS, Apply, Const, Index, apply, maximum, minimum, var, variables, walk, where
 from eqsat.options import Options
 from eqsat.report import Report
 from eqsat.rules import without
@@ -425,3 +425,18 @@ def test_guards_stand_before_what_they_guard(text: str) -> None:
     for n in range(10):
         for i in range(31):
             assert eval(found, {"n": n, "i": i}) == eval(text, {"n": n, "i": i})
+
+
+@pytest.mark.parametrize(("digits", "first", "second", "last"), [(4, 15, 27, 59), (5, 6, 10, 59)])
+def test_choices_among_clamped_places_are_looked_at_again(digits: int, first: int, second: int, last: int) -> None:
+    """What a branch knows of the place is seen when the place is one variable."""
+    f = var("f", 0, second * digits + last)
+    row, column = f // digits, f % digits
+
+    def place(begin: int, most: int) -> Index:
+        return minimum(maximum((row - begin) * digits + column, 0), most)
+
+    term = where(row < first, place(0, first * digits - 1), where(row < second, (row - first) * digits + column, place(second, last)))
+    found = eqsat.simplify(term, eqsat.Options(cache=False))
+    assert not any(isinstance(sub, Apply) and sub.op in ("min", "max", "floordiv", "mod") for sub in walk(found))
+    assert eqsat.prove_equal(term, found)
