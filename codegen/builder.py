@@ -56,7 +56,8 @@ class Abilities(NamedTuple):
     `chooses`: bits of the elements that it chooses from registers (codegen/elements/small_tables.py);
     `masks`: it keeps the truth values of vectors in registers of their own, not as numbers as wide as what was compared;
     `floats`: what inline assembly calls registers of floats, nothing where that is not known;
-    `looks_ahead`: it brings what several rows and lines hold next without being asked (codegen/memory/ahead.py)."""
+    `looks_ahead`: it brings what is read next of several rows and lines without being asked, but not what is written next
+    (codegen/memory/ahead.py)."""
 
     scales: bool = False
     fuses: bool = False

@@ -245,7 +245,8 @@ class _Steps:
         return found
 
     def _with_given(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-        """Statements that read what stays where it is, or compute it as they read it."""
+        """Statements that read what stays where it is, or compute it as they read it; a step has no others than loops and stores, as it is
+        written out, and what elements choose of is stored."""
         found: list[Stmt] = []
         for stmt in body:
             if isinstance(stmt, For):

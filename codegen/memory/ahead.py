@@ -66,7 +66,8 @@ class Piece:
 
 
 class Access(NamedTuple):
-    """A load in loops, outer ones first, or of what a store writes; `element`: which one, over their variables alone, `binds` followed."""
+    """A load in loops, outer ones first, or what a store writes as if it were loaded; `element`: which one, over their variables alone,
+    `binds` followed."""
 
     load: Load
     element: Index

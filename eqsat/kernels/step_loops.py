@@ -15,7 +15,7 @@ from eqsat.ir.index import Const, substitute, variables
 from eqsat.ir.loops import Buffer, For, Kernel, Let, Load, Pick, Role, Store, Temp, bound_in, over, statements, values_of
 from eqsat.ir.ops import BOOL_FOLD, FOLD_OF
 from eqsat.ir.steps import HostCall, Parts, PlacedStep
-from eqsat.ir.tensor import Build, Constant, Read, Scalar, Size, Tensor, scalars, sources, tensors
+from eqsat.ir.tensor import Build, Constant, Scalar, Size, Tensor, scalars, sources, tensors
 from eqsat.lowering.scan import is_ahead, is_of_rows, scan
 from eqsat.lowering.scatter import MOST_ALONE, Given, computed, scattered, stored, together
 from eqsat.lowering.stepping import Put, State, stepping
@@ -144,23 +144,22 @@ def made_within(
     begun = [tensor for one in parts.steps if one.name in loops for tensor in one.given[: len(one.results)]]
     given += [(tensor, True) for tensor in begun]
     stay = [(tensor, loops[one.name]) for one in parts.steps if one.name in loops for tensor in one.given[len(one.results) :]]
-    given += [(tensor, False) for tensor, loop in stay if isinstance(tensor, Build) and _is_read_by_steps(tensor, names[tensor], loop)]
+    given += [(tensor, False) for tensor, loop in stay if isinstance(tensor, Build) and _reads_other_elements(loop, names[tensor])]
     times = Counter(tensor for tensor, _ in given)
     alone = [(tensor, first) for tensor, first in given if isinstance(tensor, Build) and read[tensor] == times[tensor]]
-    once = set(begun) - {tensor for one in puts for tensor in one.given}
+    once = set(begun) - {tensor for one in puts for tensor in one.given} - {tensor for tensor, _ in stay}
     short = [tensor for tensor, first in alone if not first or tensor.size <= MOST_ALONE]
     return frozenset(tensor for tensor in short if computed(tensor, names, once=tensor in once) is not None)
 
 
-def _is_read_by_steps(build: Build, name: str, loop: Kernel) -> bool:
-    """Whether each step of a loop reads other elements of an array, or the array is another one elsewhere in memory."""
+def _reads_other_elements(loop: Kernel, name: str) -> bool:
+    """Whether each step of a loop reads other elements of an array, which are no gathers."""
     terms = list(scalars(*values_of(statements(loop.body))))
-    if any(isinstance(term, Pick) and term.buffer == name for term in terms):
-        return False
     counters = {stmt.variable for stmt in statements(loop.body) if isinstance(stmt, For) and stmt.kind == "serial"}
     bound = bound_in(statements(loop.body))
     read = (substitute(term.index, bound) for term in terms if isinstance(term, Load) and term.buffer == name)
-    return isinstance(build.body, Read) or not any(counters.isdisjoint(variables(index)) for index in read)
+    gathered = any(isinstance(term, Pick) and term.buffer == name for term in terms)
+    return not gathered and not any(counters.isdisjoint(variables(index)) for index in read)
 
 
 @dataclass(frozen=True)

@@ -85,7 +85,7 @@ def _dots_of(nest: Nest) -> _Dots | None:
     known = [frozenset(variables(load.index)) for load in read]
     axes = sorted((v for v in nest.loops if not v.lo), key=lambda v: v.extent, reverse=True)
     pairs = [pair for pair in combinations(axes, 2) if all(any(v in of and w not in of for of in known) for v, w in permutations(pair))]
-    if not pairs and any(along in variables(load.index) and _is_long(load, along, axes) for load in read):
+    if not pairs and _are_long([load for load in read if along in variables(load.index)], along, axes):
         alone = [v for v in axes if len({v in of for of in known}) > 1]
         pairs = [(v, Var(f"{v.name}_one", 0, 0)) for v in alone[:1]]
     if not pairs or any(forms(load.index).stride(v) is None for load in read for v in (*nest.loops, along)):
@@ -97,10 +97,11 @@ def _dots_of(nest: Nest) -> _Dots | None:
     return _Dots(fold, rows, columns, jumping)
 
 
-def _is_long(load: Load, along: Var, axes: Sequence[Var]) -> bool:
-    """Whether a row is long enough that several are folded at a time for a column alone."""
-    row = along.extent * itemsize(load.dtype)
-    return row >= (LONG_NEAR_BYTES if row * prod(v.extent for v in axes) <= NEAR_BYTES else LONG_BYTES)
+def _are_long(read: Sequence[Load], along: Var, axes: Sequence[Var]) -> bool:
+    """Whether rows are long enough that several are folded at a time for a column alone."""
+    rows = [along.extent * itemsize(load.dtype) for load in read]
+    arrays = [row * prod(v.extent for v in axes if v in variables(load.index)) for row, load in zip(rows, read, strict=True)]
+    return max(rows, default=0) >= (LONG_NEAR_BYTES if max(arrays, default=0) <= NEAR_BYTES else LONG_BYTES)
 
 
 def _is_small(load: Load, along: Var, columns: Var, rows: Var) -> bool:

@@ -119,7 +119,7 @@ def _rows_of(outer: For, each: For, passed: Sequence[Buffer]) -> Body | None:
 def _in_turns(rows: tuple[Stmt, ...], part: For, widths: Mapping[str, int]) -> tuple[Stmt, ...] | None:
     """The rows of a part, a few of them in each iteration of a loop over groups of rows; None where there is no such loop, or it reads what
     other rows store of some buffers, of so many elements a row."""
-    groups = [stmt for stmt in part.body if isinstance(stmt, For) and stmt.kind == "serial"]
+    groups = [stmt for stmt in part.body if isinstance(stmt, For) and stmt.kind == "serial" and not stmt.variable.lo]
     group = max(groups, key=lambda stmt: stmt.variable.extent, default=None)
     if group is None or len(rows) != 1 or not isinstance(loop := rows[0], For):
         return None

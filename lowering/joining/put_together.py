@@ -12,17 +12,19 @@ from typing import NamedTuple
 from eqsat.ir.index import Const, Index, Var, substitute
 from eqsat.ir.loops import Bind, Buffer, For, Kernel, Load, Pick, Stmt, Store, bound_in, loaded, statements, values_of
 from eqsat.ir.tensor import scalars
-from eqsat.lowering.affine import Forms
+from eqsat.lowering.affine import Forms, bounds
 from eqsat.lowering.joining.renaming import Renaming, unused_end
 
 
 class Part(NamedTuple):
-    """`source` stands in `target`, element by element from `first` on; `copy`: the statement that copies it there."""
+    """`source` stands in `target`, element by element from `first` on; `copy`: the statement that copies it there; `stays`: whether no other
+    statement of its kernel writes there."""
 
     source: str
     target: Buffer
     first: int
     copy: Stmt
+    stays: bool
 
 
 def parts_of(kernel: Kernel) -> Iterator[Part]:
@@ -38,7 +40,18 @@ def parts_of(kernel: Kernel) -> Iterator[Part]:
         first = None if source is None else _first(stmt, source.size)
         others = tuple(other for other in kernel.body if other is not stmt)
         if source is not None and first is not None and source.name not in loaded(others):
-            yield Part(source.name, targets[store.buffer], first, stmt)
+            yield Part(source.name, targets[store.buffer], first, stmt, not _is_written(others, store.buffer, first, source.size))
+
+
+def _is_written(body: tuple[Stmt, ...], name: str, first: int, size: int) -> bool:
+    """Whether statements write some of so many elements of a buffer, from the first of them on."""
+    bound, forms = bound_in(statements(body)), Forms()
+    for stmt in statements(body):
+        if isinstance(stmt, Store) and stmt.buffer == name:
+            least, most = bounds(forms(substitute(stmt.index, bound)))
+            if least < first + size and most >= first:
+                return True
+    return False
 
 
 def _first(stmt: Stmt, size: int) -> int | None:
@@ -65,25 +78,24 @@ def _counted(strides: Mapping[Index, int], loops: Sequence[Var]) -> int | None:
 
 
 def made_in_place(maker: Kernel, whole: Kernel, part: Part) -> Kernel | None:
-    """One kernel that makes what is copied where it is copied to, and all else that both make; None where they cannot be one."""
+    """One kernel that makes what is copied where it is copied to, in the place of the copy, and all else that both make; None where they
+    cannot be one."""
     made, at = {buffer.name for buffer in maker.outputs}, next(k for k, stmt in enumerate(whole.body) if stmt is part.copy)
     before, behind = whole.body[:at], whole.body[at + 1 :]
-    own = {buffer.name for buffer in (*maker.scratch, *whole.scratch)}
-    if maker.sizes or len(own) < len(maker.scratch) + len(whole.scratch) or not made.isdisjoint(loaded(before)):
-        return None
-    moved = _moved(maker, part)
-    if moved is None:
+    scratch = (*maker.scratch, *whole.scratch)
+    reads_before = not made.isdisjoint(loaded(before))
+    moved = _in_the_copy(maker, part)
+    if moved is None or maker.sizes or reads_before or len({buffer.name for buffer in scratch}) < len(scratch):
         return None
     beside = Renaming(unused_end("_beside", moved), {}, {})
     read = {one.name: one for kernel in (maker, whole) for one in kernel.buffers if one.role == "in" and one.name not in made}
     outputs = (*(buffer for buffer in maker.outputs if buffer.name != part.source), *whole.outputs)
-    body = (*beside.block(before), *moved, *beside.block(behind))
-    return Kernel(maker.name, (*read.values(), *outputs), body, scratch=(*maker.scratch, *whole.scratch))
+    return Kernel(maker.name, (*read.values(), *outputs), (*beside.block(before), *moved, *beside.block(behind)), scratch=scratch)
 
 
 def read_in_place(reader: Kernel, part: Part) -> Kernel | None:
-    """The kernel with what it reads of a copied array read in the copy; None where elements say what it reads."""
-    moved = None if reader.sizes else _moved(reader, part)
+    """The kernel with what it reads of a copied array read in the copy; None where that is written over, or elements say what it reads."""
+    moved = None if reader.sizes or not part.stays else _in_the_copy(reader, part)
     if moved is None:
         return None
     buffers = {part.target.name: Buffer(part.target.name, part.target.dtype, part.target.size, "in")}
@@ -91,8 +103,8 @@ def read_in_place(reader: Kernel, part: Part) -> Kernel | None:
     return Kernel(reader.name, tuple(buffers.values()), moved, scratch=reader.scratch)
 
 
-def _moved(kernel: Kernel, part: Part) -> tuple[Stmt, ...] | None:
-    """The body over the copy of an array."""
+def _in_the_copy(kernel: Kernel, part: Part) -> tuple[Stmt, ...] | None:
+    """What a kernel does with an array, done with the copy of it; None where elements say which of its elements are read."""
     picks = (term for term in scalars(*values_of(statements(kernel.body))) if isinstance(term, Pick))
     if any(pick.buffer == part.source for pick in picks):
         return None

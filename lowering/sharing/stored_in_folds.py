@@ -9,14 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from eqsat.ir.loops import Bind, Clip, Fold, For, Let, Load, Pick, Stmt, Store, Temp, loaded, over, statements
+from eqsat.ir.loops import Clip, Fold, For, Let, Load, Pick, Stmt, Store, Temp, loaded, over, statements
 from eqsat.ir.tensor import Call, Scalar, scalars
 from eqsat.lowering.affine import Forms
 from eqsat.lowering.blocks import over_forms
 from eqsat.lowering.joining.renaming import Renaming, unused_end
-
-# operations that are done once instead of twice
-LEAST_SHARED = 1
 
 
 def stored_in_folds(body: Sequence[Stmt]) -> tuple[Stmt, ...]:
@@ -39,11 +36,16 @@ def _shared(before: Sequence[Stmt], fold: Fold, around: tuple[Stmt, ...]) -> tup
     for k in reversed(range(len(before))):
         loop = before[k]
         if isinstance(loop, For) and (both := _together(loop, fold, around)) is not None:
-            stored = {stmt.buffer for stmt in loop.body if isinstance(stmt, Store)}
-            return (k, both) if loaded(before[k + 1 :]).isdisjoint(stored) else None
+            stored, between = _stored((loop,)), tuple(before[k + 1 :])
+            apart = loaded(between).isdisjoint(stored) and _stored(between).isdisjoint(stored | loaded((loop, fold)))
+            return (k, both) if apart else None
         if any(isinstance(one, Clip) for one in statements((loop,))):
             return None
     return None
+
+
+def _stored(body: tuple[Stmt, ...]) -> set[str]:
+    return {stmt.buffer for stmt in statements(body) if isinstance(stmt, Store)}
 
 
 def _together(loop: For, fold: Fold, around: tuple[Stmt, ...]) -> Fold | None:
@@ -52,9 +54,7 @@ def _together(loop: For, fold: Fold, around: tuple[Stmt, ...]) -> Fold | None:
         return None
     stores = [stmt for stmt in loop.body if isinstance(stmt, Store)]
     plain = len(stores) == len(loop.body) and all(stmt.combine is None for stmt in stores)
-    if not plain or not all(isinstance(stmt, Let | Bind) for stmt in fold.body):
-        return None
-    if not loaded((loop,)).isdisjoint(stmt.buffer for stmt in stores):
+    if not plain or not loaded((loop,)).isdisjoint(stmt.buffer for stmt in stores):
         return None
     forms, renaming = Forms(), Renaming("", {}, {})
     renaming.variables[loop.variable] = fold.variable
@@ -68,9 +68,8 @@ def _together(loop: For, fold: Fold, around: tuple[Stmt, ...]) -> Fold | None:
         known[value] = known[over_forms(Load(stmt.buffer, stmt.index, value.dtype), {}, forms)] = Temp(name, value.dtype)
     inside: dict[Scalar, Scalar] = {}
     for one in fold.body:
-        if isinstance(one, Bind):
+        if not isinstance(one, Let):
             return None
-        assert isinstance(one, Let)
         inside[Temp(one.name, one.value.dtype)] = over(one.value, {}, inside)
     whole = over_forms(over(fold.value, {}, inside), {}, forms)
     terms = set(scalars(whole))
@@ -78,6 +77,6 @@ def _together(loop: For, fold: Fold, around: tuple[Stmt, ...]) -> Fold | None:
     read = [term for term in terms if isinstance(term, Load | Pick) and term.buffer in {stmt.buffer for stmt in stores}]
     if any(term not in known for term in read):  # of another iteration
         return None
-    if not read and sum(isinstance(term, Call) for term in scalars(*shared)) < LEAST_SHARED:
+    if not read and not any(isinstance(value, Call) for value in shared):
         return None
     return replace(fold, body=tuple(body), value=over(whole, {}, known))

@@ -105,6 +105,50 @@ def test_what_is_returned_too_stays() -> None:
     assert any(list(parts_of(kernel)) or copied(kernel) for kernel in result.loops)
 
 
+PLACES, VALUES = RNG.integers(0, 40, 500), np.ones(500, "f4")
+
+
+def read_before_it_changes(xp: Any, x: Array) -> Any:
+    """Sums are added to a copy of what others read."""
+    y = xp.cumsum(x[:, 0])
+    z = y.copy()
+    np.add.at(z, PLACES, VALUES)
+    return z, xp.max(y)
+
+
+def with_the_same_state(xp: Any, x: Array) -> Any:
+    """Both loops begin with the same row."""
+    y, w = history(xp, x)[0], history(xp, -x)[0]
+    return xp.concatenate([y, w]), xp.concatenate([w, x])
+
+
+def chosen(xp: Any, x: Array) -> Any:
+    y = history(xp, x)[0]
+    return xp.concatenate([x[:1], y]), y[(xp.abs(x[:, 0]) * 2).astype("i8") % 39]
+
+
+def begins_with_what_it_reads(xp: Any, x: Array) -> Any:
+    w = -x[::-1]
+
+    def body(i: Any, c: Any) -> Any:
+        c[i] = np.float32(0.5) * c[i] + w[i]
+        return c
+
+    return repeat(xp, x.shape[0], body, w * 1)
+
+
+@pytest.mark.parametrize("function", [read_before_it_changes, with_the_same_state, chosen, begins_with_what_it_reads])
+@pytest.mark.parametrize("columns", [1, 24])
+def test_what_is_written_over_is_read_before(function: Callable[..., Any], columns: int) -> None:
+    x = X[:, :columns].copy()
+    result = eqsat.optimize(lambda x: function(enp, x), x)
+    for threads in (1, 3):
+        eqsat.set_num_threads(threads)
+        for found, wanted in zip(*(one if isinstance(one, tuple) else (one,) for one in (result(x), function(np, x))), strict=True):
+            np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-5)
+    eqsat.set_num_threads(1)
+
+
 def test_parts_are_told() -> None:
     (kernel,) = eqsat.optimize(lambda x, y: enp.concatenate([x[:1], y, x[1:2]]), X, X[:9]).loops
     (part,) = [part for part in parts_of(kernel) if part.source == "y"]
@@ -136,7 +180,10 @@ def programs(draw: st.DrawFn) -> Callable[[Any, Array], Any]:
         }
         parts: list[Array] = []
         for kind, factor in zip(kinds, factors, strict=True):
-            part = parts[-1] if kind == "before" and parts else made["slice" if kind == "before" else kind]()
+            part = parts[-1] if kind in ("before", "added") and parts else made["slice" if kind in ("before", "added") else kind]()
+            if kind == "added":
+                part = part.copy()
+                np.add.at(part, np.array([0, part.shape[0] - 1, 0]), x[:3])
             parts.append(part * np.float32(factor) if factor > 0 else part)
         whole = xp.concatenate(parts)
         if again:

@@ -209,3 +209,13 @@ def test_random_steps_and_folds(rows: int, columns: int, fold: str, whole: bool,
     for found, expected in zip(result(x, y), step(np, x, y), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
     eqsat.set_num_threads(1)
+
+
+def test_rows_beside_running_sums_are_all_written() -> None:
+    """The loop along a running sum begins with its second element."""
+    x, y = RNG.standard_normal((2, 2000, 130))
+    result = eqsat.optimize(lambda x, y: (enp.cumsum(y, axis=1) * 2.0, enp.maximum(x, y)), x, y)
+    assert len(result.loops) == 1
+    first, second = result(x, y)
+    np.testing.assert_allclose(first, np.cumsum(y, axis=1) * 2.0, rtol=1e-10)
+    np.testing.assert_array_equal(second, np.maximum(x, y))
