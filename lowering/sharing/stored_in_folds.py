@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import product
 
-from eqsat.ir.loops import Clip, Fold, For, Let, Load, Pick, Stmt, Store, Temp, loaded, over, statements
+from eqsat.ir.index import substitute
+from eqsat.ir.loops import Clip, Fold, For, Let, Load, Pick, Stmt, Store, Temp, bound_in, loaded, over, statements
 from eqsat.ir.tensor import Call, Scalar, scalars
-from eqsat.lowering.affine import Forms
+from eqsat.lowering.affine import Forms, bounds
 from eqsat.lowering.blocks import over_forms
 from eqsat.lowering.joining.renaming import Renaming, unused_end
 
@@ -36,16 +38,24 @@ def _shared(before: Sequence[Stmt], fold: Fold, around: tuple[Stmt, ...]) -> tup
     for k in reversed(range(len(before))):
         loop = before[k]
         if isinstance(loop, For) and (both := _together(loop, fold, around)) is not None:
-            stored, between = _stored((loop,)), tuple(before[k + 1 :])
-            apart = loaded(between).isdisjoint(stored) and _stored(between).isdisjoint(stored | loaded((loop, fold)))
-            return (k, both) if apart else None
+            return (k, both) if _may_wait(loop, fold, tuple(before[k + 1 :])) else None
         if any(isinstance(one, Clip) for one in statements((loop,))):
             return None
     return None
 
 
-def _stored(body: tuple[Stmt, ...]) -> set[str]:
-    return {stmt.buffer for stmt in statements(body) if isinstance(stmt, Store)}
+def _may_wait(loop: For, fold: Fold, between: tuple[Stmt, ...]) -> bool:
+    """Whether a loop may be done behind statements: they read nothing that it stores, and store nothing that it or the fold needs, nor where
+    it stores."""
+    here, there = ([stmt for stmt in statements(body) if isinstance(stmt, Store)] for body in ((loop,), between))
+    if not loaded(between).isdisjoint(stmt.buffer for stmt in here) or not loaded((loop, fold)).isdisjoint(stmt.buffer for stmt in there):
+        return False
+    bound, forms = bound_in(statements(between)), Forms()
+    for one, other in product(here, there):
+        least, most = bounds(forms(one.index - substitute(other.index, bound)))
+        if one.buffer == other.buffer and least <= 0 <= most:
+            return False
+    return True
 
 
 def _together(loop: For, fold: Fold, around: tuple[Stmt, ...]) -> Fold | None:
