@@ -10,7 +10,6 @@ What both read is still near when the second one comes to it.  Folds of all elem
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from math import gcd
@@ -29,7 +28,6 @@ from eqsat.ir.loops import (
     Stmt,
     Store,
     Temp,
-    bound,
     loaded,
     loads,
     statements,

@@ -17,8 +17,8 @@ from eqsat.lowering.joining.renaming import Renaming, unused_end
 
 
 class Part(NamedTuple):
-    """`source` stands in `target`, element by element from `first` on; `copy`: the statement that copies it there; `stays`: whether no other
-    statement of its kernel writes there."""
+    """`source` stands in `target`, element by element from `first` on; `copy`: the statement that copies it there; `stays`: whether no
+    other statement of its kernel writes there."""
 
     source: str
     target: Buffer

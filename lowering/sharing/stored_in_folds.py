@@ -45,8 +45,8 @@ def _shared(before: Sequence[Stmt], fold: Fold, around: tuple[Stmt, ...]) -> tup
 
 
 def _may_wait(loop: For, fold: Fold, between: tuple[Stmt, ...]) -> bool:
-    """Whether a loop may be done behind statements: they read nothing that it stores, and store nothing that it or the fold needs, nor where
-    it stores."""
+    """Whether a loop may be done behind statements: they read nothing that it stores, and store nothing that it or the fold needs, nor
+    where it stores."""
     here, there = ([stmt for stmt in statements(body) if isinstance(stmt, Store)] for body in ((loop,), between))
     if not loaded(between).isdisjoint(stmt.buffer for stmt in here) or not loaded((loop, fold)).isdisjoint(stmt.buffer for stmt in there):
         return False
