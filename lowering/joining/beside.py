@@ -64,14 +64,24 @@ def beside(rows: Kernel, parts: Kernel, passing: Collection[str] = ()) -> Kernel
     results = (*(buffer for buffer in rows.outputs if buffer.name not in passing), *parts.outputs)
     buffers = (*(buffer for name, buffer in read.items() if name not in stored), *results)
     each = outermost(parts)
-    if (each is not None and passing) or (passed and (before or behind)):
+    if passed and (before or behind):
         return None
-    found = _parts_of_folds(outer, parts, passed, passing) if each is None else _rows_of(outer, each, passed)
+    found = _parts_of_folds(outer, parts.body, passed, passing) if each is None else _rows_of(outer, each, passed, passing)
     if found is None:
         return None
     edges = Renaming(unused_end("_edge", (*rows.body, *found[0])), {}, {})
-    body = (*edges.block(before), *found[0], *edges.block(behind))
-    return Kernel(rows.name, buffers, stored_in_folds(body), scratch=(*scratch, *found[1]))
+    body = stored_in_folds((*edges.block(before), *found[0], *edges.block(behind)))
+    unread = {*passing} - loaded(body)
+    own = tuple(buffer for buffer in found[1] if buffer.name not in unread)
+    if not {buffer.name for buffer in own}.isdisjoint(buffer.name for buffer in (*buffers, *scratch)):
+        return None
+    return Kernel(rows.name, buffers, _without(body, unread), scratch=(*scratch, *own))
+
+
+def _without(body: tuple[Stmt, ...], buffers: Collection[str]) -> tuple[Stmt, ...]:
+    """Statements without those that store in some buffers."""
+    left = (stmt for stmt in body if not isinstance(stmt, Store) or stmt.buffer not in buffers)
+    return tuple(replace(stmt, body=_without(stmt.body, buffers)) if isinstance(stmt, For | Fold) else stmt for stmt in left)
 
 
 # statements, and their scratch memory
@@ -98,7 +108,7 @@ def _inside(loop: For) -> int:
     return sum(stmt.variable.extent * _inside(stmt) for stmt in loop.body if isinstance(stmt, For)) or 1
 
 
-def _rows_of(outer: For, each: For, passed: Sequence[Buffer]) -> Body | None:
+def _rows_of(outer: For, each: For, passed: Sequence[Buffer], passing: Collection[str]) -> Body | None:
     """Several iterations of one loop in each of another; those that are left over stand behind."""
     parts = each.variable.extent
     count, left = divmod(outer.variable.extent, parts)
@@ -107,11 +117,35 @@ def _rows_of(outer: For, each: For, passed: Sequence[Buffer]) -> Body | None:
     first = _within(outer, each.variable * count, count, (outer, each))
     if not _keeps_to_parts((first, each.body), passed, each.variable):
         return None
-    widths = {buffer.name: buffer.size // outer.variable.extent for buffer in passed}
-    turns = _in_turns(first, each, widths) or _in_turns(first, _in_steps(each), widths)
-    body = turns or ((*first, *each.body) if passed else abreast(first, each.body))
+    body, scratch = _in_folds(first, each.body, passing), tuple[Buffer, ...]()
+    if body is None and count > MOST_IN_PART and (found := _folds_in_parts(first, each, passed, passing)) is not None:
+        body, scratch = found
+    if body is None and not passing:
+        widths = {buffer.name: buffer.size // outer.variable.extent for buffer in passed}
+        turns = _in_turns(first, each, widths) or _in_turns(first, _in_steps(each), widths)
+        body = turns or ((*first, *each.body) if passed else abreast(first, each.body))
+    if body is None:
+        return None
     rest = _within(outer, as_index(parts * count), left, (outer, each, *body)) if left else ()
-    return (For(each.variable, "parallel", body), *rest), ()
+    return (For(each.variable, "parallel", body), *rest), scratch
+
+
+def _in_folds(rows: tuple[Stmt, ...], part: tuple[Stmt, ...], passing: Collection[str]) -> tuple[Stmt, ...] | None:
+    """Rows that are done on the way of a fold of their part, which is all that reads what is passing; None where they are not."""
+    body = stored_in_folds((*rows, *part))
+    return body if len(body) < len(rows) + len(part) and loaded(body).isdisjoint(passing) else None
+
+
+def _folds_in_parts(rows: tuple[Stmt, ...], each: For, passed: Sequence[Buffer], passing: Collection[str]) -> Body | None:
+    """Rows and folds that are one iteration of a loop, in parts of that."""
+    own = [replace(buffer, size=buffer.size // each.variable.extent) for buffer in passed]
+    of_part = _OfPart("", {}, {buffer.name: each.variable * -buffer.size for buffer in own})
+    first, folds = of_part.block(rows), of_part.block(each.body)
+    found = _parts_of_folds(first[0], folds, own, passing) if len(first) == 1 and isinstance(first[0], For) else None
+    if found is None:
+        return None
+    of_all = _OfPart("", {}, {buffer.name: each.variable * buffer.size for buffer in own if buffer.name not in passing})
+    return of_all.block(found[0]), found[1]
 
 
 def _in_turns(rows: tuple[Stmt, ...], part: For, widths: Mapping[str, int]) -> tuple[Stmt, ...] | None:
@@ -172,12 +206,14 @@ def _keeps_to_parts(bodies: Sequence[tuple[Stmt, ...]], passed: Sequence[Buffer]
     return True
 
 
-def _parts_of_folds(outer: For, folds: Kernel, passed: Sequence[Buffer], passing: Collection[str]) -> Body | None:
+def _parts_of_folds(outer: For, folds: tuple[Stmt, ...], passed: Sequence[Buffer], passing: Collection[str]) -> Body | None:
     """A part of a loop, and of folds of all elements, in each of a third one, and folds of what is folded then."""
-    found = [stmt for stmt in folds.body if isinstance(stmt, Fold)]
+    found = [stmt for stmt in folds if isinstance(stmt, Fold)]
     extents = {fold.variable.extent for fold in found}
-    if len(extents) != 1 or not all(map(_is_alone, found)) or any(isinstance(stmt, For | Bind | Clip) for stmt in folds.body):
+    if len(extents) != 1 or not all(map(_is_alone, found)) or any(isinstance(stmt, For | Bind | Clip) for stmt in folds):
         return None
+    if (whole := _in_folds((outer,), folds, passing)) is not None:
+        return whole, ()
     (extent,) = extents
     common = gcd(extent, outer.variable.extent)
     lengths = (n for n in range(LEAST_IN_PART, min(MOST_IN_PART, extent - 1) + 1) if not extent % n and not common % (extent // n))
@@ -195,13 +231,13 @@ def _parts_of_folds(outer: For, folds: Kernel, passed: Sequence[Buffer], passing
         body = renaming.block(fold.body)
         folded.append(Fold(f"{fold.name}_part", fold.op, fold.dtype, within, body, renaming.scalar(fold.value)))
     folded += [Store(buffer.name, part, Temp(f"{fold.name}_part", fold.dtype)) for fold, buffer in scratch.items()]
-    first = _within(outer, part * (outer.variable.extent // count), outer.variable.extent // count, (outer, *folds.body))
+    first = _within(outer, part * (outer.variable.extent // count), outer.variable.extent // count, (outer, *folds))
     if not _keeps_to_parts((first, tuple(folded)), passed, part):
         return None
-    behind = scalars(*values_of(stmt for stmt in folds.body if not isinstance(stmt, Fold)))
+    behind = scalars(*values_of(stmt for stmt in folds if not isinstance(stmt, Fold)))
     if any(isinstance(term, Load | Pick) and term.buffer in passing for term in behind):
         return None  # of which there is but the last part by then
-    rest = [_of_parts(stmt, scratch[stmt]) if isinstance(stmt, Fold) else stmt for stmt in folds.body]
+    rest = [_of_parts(stmt, scratch[stmt]) if isinstance(stmt, Fold) else stmt for stmt in folds]
     own = [Buffer(buffer.name, buffer.dtype, buffer.size // count, "scratch") for buffer in passed if buffer.name in passing]
     each = _OfPart("", {}, {buffer.name: part * -buffer.size for buffer in own}).block((*first, *folded))
     return (For(part, "serial", each), *rest), (*scratch.values(), *own)

@@ -1,4 +1,4 @@
-"""A loop that stores what a fold of the same range is made of, and that fold, as one loop.
+"""A loop that stores what a fold of the same range is made of, or what is made of the same elements, and that fold, as one loop.
 
 for j: t[j] = f(j)
 s = fold over j of g(f(j), j)     ->     s = fold over j: { t[j] = f(j); yield g(t[j], j) }
@@ -6,20 +6,20 @@ s = fold over j of g(f(j), j)     ->     s = fold over j: { t[j] = f(j); yield g
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import product
+from itertools import count, product
 
-from eqsat.ir.index import substitute
+from eqsat.ir.index import depends, substitute
 from eqsat.ir.loops import Clip, Fold, For, Let, Load, Pick, Stmt, Store, Temp, bound_in, loaded, over, statements
-from eqsat.ir.tensor import Call, Scalar, scalars
+from eqsat.ir.tensor import Scalar, scalars
 from eqsat.lowering.affine import Forms, bounds
 from eqsat.lowering.blocks import over_forms
 from eqsat.lowering.joining.renaming import Renaming, unused_end
 
 
 def stored_in_folds(body: Sequence[Stmt]) -> tuple[Stmt, ...]:
-    """Statements with those loops in folds whose values these share; nothing reads what is stored meanwhile."""
+    """Statements with those loops in folds whose values or elements these share; nothing reads what is stored meanwhile."""
     done: list[Stmt] = []
     for stmt in body:
         if isinstance(stmt, For):
@@ -59,34 +59,48 @@ def _may_wait(loop: For, fold: Fold, between: tuple[Stmt, ...]) -> bool:
 
 
 def _together(loop: For, fold: Fold, around: tuple[Stmt, ...]) -> Fold | None:
-    """A loop of plain stores and a fold as one fold; None where they have nothing in common that is worth it."""
+    """A loop of plain stores and a fold as one fold; None where they have nothing in common."""
     if loop.kind != "parallel" or (loop.variable.lo, loop.variable.hi) != (fold.variable.lo, fold.variable.hi):
         return None
-    stores = [stmt for stmt in loop.body if isinstance(stmt, Store)]
-    plain = len(stores) == len(loop.body) and all(stmt.combine is None for stmt in stores)
-    if not plain or not loaded((loop,)).isdisjoint(stmt.buffer for stmt in stores):
+    moved = [stmt for stmt in loop.body if isinstance(stmt, Let) or (isinstance(stmt, Store) and stmt.combine is None)]
+    stored, inside = {stmt.buffer for stmt in moved if isinstance(stmt, Store)}, _inlined(fold.body)
+    if inside is None or len(moved) < len(loop.body) or not loaded((loop,)).isdisjoint(stored):
         return None
-    forms, renaming = Forms(), Renaming("", {}, {})
+    forms, end = Forms(), unused_end("_stored", around)
+    renaming = Renaming("", {}, {})
     renaming.variables[loop.variable] = fold.variable
-    end, known = unused_end("_stored", around), dict[Scalar, Scalar]()
     body: list[Stmt] = []
-    moved = [stmt for stmt in renaming.block(loop.body) if isinstance(stmt, Store)]
-    values = [over_forms(stmt.value, {}, forms) for stmt in moved]
-    for number, (stmt, value) in enumerate(zip(moved, values, strict=True)):
-        name = f"t{number}{end}"
-        body += [Let(name, value), replace(stmt, value=Temp(name, value.dtype))]
-        known[value] = known[over_forms(Load(stmt.buffer, stmt.index, value.dtype), {}, forms)] = Temp(name, value.dtype)
+    known, own = dict[Scalar, Scalar](), dict[Scalar, Scalar]()  # the names of values, and what names stand for
+    lets = {stmt.name for stmt in moved if isinstance(stmt, Let)}
+    unused = (f"t{number}" for number in count() if f"t{number}" not in lets)
+    for stmt in (renaming.statement(stmt) for stmt in moved):
+        if isinstance(stmt, Let | Store):
+            value = over_forms(over(stmt.value, {}, own), {}, forms)
+            name = f"{stmt.name if isinstance(stmt, Let) else next(unused)}{end}"
+            if value not in known:
+                body.append(Let(name, over(value, {}, known)))
+                known[value] = Temp(name, value.dtype)
+            if isinstance(stmt, Let):
+                own[Temp(stmt.name, value.dtype)] = value
+            else:
+                body.append(replace(stmt, value=known[value]))
+                known[over_forms(Load(stmt.buffer, stmt.index, value.dtype), {}, forms)] = known[value]
+    whole = over_forms(over(fold.value, {}, inside), {}, forms)
+    terms = set(scalars(whole))
+    read = [term for term in terms if isinstance(term, Load | Pick) and term.buffer in stored]
+    if any(term not in known for term in read):  # of another iteration
+        return None
+    both = (term for value in known for term in scalars(value) if term in terms)
+    if not read and not any(isinstance(term, Load) and depends(term.index, fold.variable) for term in both):
+        return None
+    return replace(fold, body=tuple(body), value=over(whole, {}, known))
+
+
+def _inlined(body: Iterable[Stmt]) -> dict[Scalar, Scalar] | None:
+    """The values of what stands before others, by their names; None where anything else does."""
     inside: dict[Scalar, Scalar] = {}
-    for one in fold.body:
+    for one in body:
         if not isinstance(one, Let):
             return None
         inside[Temp(one.name, one.value.dtype)] = over(one.value, {}, inside)
-    whole = over_forms(over(fold.value, {}, inside), {}, forms)
-    terms = set(scalars(whole))
-    shared = [value for value in values if value in terms]
-    read = [term for term in terms if isinstance(term, Load | Pick) and term.buffer in {stmt.buffer for stmt in stores}]
-    if any(term not in known for term in read):  # of another iteration
-        return None
-    if not read and not any(isinstance(value, Call) for value in shared):
-        return None
-    return replace(fold, body=tuple(body), value=over(whole, {}, known))
+    return inside

@@ -80,6 +80,25 @@ def with_statistics(xp: Any, x: Any) -> Any:
     return (x - mean) / deviation, mean, deviation
 
 
+def mixed_and_peak(xp: Any, a: Any, b: Any) -> Any:
+    """Two channels as one of 16 bits, and the loudest of it."""
+    v = xp.clip((a.astype("int32") * 205 + b.astype("int32") * 51 + 128) >> 8, -32768, 32767)
+    return v.astype("int16"), xp.max(xp.abs(v))
+
+
+def squares_and_greatest(xp: Any, a: Any, b: Any, axis: int | None = None) -> Any:
+    v = a * 205 + b * 51
+    return v * v, xp.max(xp.abs(v), axis=axis)
+
+
+def clipped_and_energy(xp: Any, a: Any, b: Any) -> Any:
+    v = xp.clip(a * b, -1, 1)
+    return v * 3, xp.sum(v * v, axis=1)
+
+
+SAMPLES = [RNG.integers(-30_000, 30_000, 1 << 21).astype("int16") for _ in range(2)]
+
+
 RESULTS: dict[str, tuple[Callable[..., Any], list[Any]]] = {
     "adam_step": (adam, [floats(70_001), floats(70_001), floats(70_001), abs(floats(70_001))]),
     "momentum": (momentum, [floats(70_001), floats(70_001), floats(70_001)]),
@@ -95,5 +114,9 @@ RESULTS: dict[str, tuple[Callable[..., Any], list[Any]]] = {
     "mean_max_next": (lambda xp, x: (xp.mean(x, axis=1), xp.max(x, axis=1), x + 1), [floats(300, 400)]),
     "with_statistics": (with_statistics, [floats(300, 400)]),
     "difference_and_loss": (lambda xp, x, y: (x - y, xp.mean((x - y) ** 2)), [floats(300, 400), floats(300, 400)]),
+    "mixed_and_peak": (mixed_and_peak, SAMPLES),
+    "squares_and_greatest": (squares_and_greatest, [floats(1 << 21), floats(1 << 21)]),
+    "rows_of_squares_and_greatest": (lambda xp, a, b: squares_and_greatest(xp, a, b, 1), [floats(1000, 2049), floats(1000, 2049)]),
+    "clipped_and_energy": (clipped_and_energy, [floats(300, 5000), floats(300, 5000)]),
     "group_means": (group_means, [RNG.integers(0, 64, 30_000), RNG.standard_normal(30_000), RNG.standard_normal(30_000)]),
 }

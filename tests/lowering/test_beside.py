@@ -211,6 +211,62 @@ def test_random_steps_and_folds(rows: int, columns: int, fold: str, whole: bool,
     eqsat.set_num_threads(1)
 
 
+def mixed(xp: Any, a: Array, b: Array) -> tuple[Array, ...]:
+    """Two channels as one of 16 bits, and the greatest of it (int16 in, int32 within)."""
+    v = xp.clip((a.astype(xp.int32) * 205 + b.astype(xp.int32) * 51 + 128) >> 8, -32768, 32767)
+    return v.astype(xp.int16), xp.max(xp.abs(v))
+
+
+def squared(xp: Any, a: Array, b: Array) -> tuple[Array, ...]:
+    v = a * 205 + b * 51
+    return v * v, xp.max(xp.abs(v))
+
+
+def in_rows(xp: Any, a: Array, b: Array) -> tuple[Array, ...]:
+    v = xp.clip(a * b, -1, 1)
+    return v * 3, xp.sum(v * v, axis=-1)
+
+
+@pytest.mark.parametrize(
+    ("program", "shape", "dtype"),
+    [
+        (mixed, (1 << 17,), "i2"),
+        (mixed, (1 << 14,), "i2"),
+        (squared, (1 << 18,), "f8"),
+        (squared, (16384,), "f8"),
+        (in_rows, (64, 4099), "f4"),
+        (in_rows, (300, 512), "f8"),
+    ],
+)
+def test_what_is_passed_to_a_fold_is_never_stored(program: Callable[..., Any], shape: tuple[int, ...], dtype: str) -> None:
+    """Whether threads share the fold or not: its terms are computed and the results of them stored in one loop."""
+    a, b = (
+        RNG.integers(-30000, 30000, shape).astype(dtype) if dtype == "i2" else RNG.standard_normal(shape).astype(dtype) for _ in range(2)
+    )
+    result = eqsat.optimize(lambda a, b: program(enp, a, b), a, b)
+    (kernel,) = [kernel for kernel in result.loops if any(buffer.size == a.size for buffer in kernel.buffers)]
+    assert not kernel.scratch
+    (fold,) = [stmt for stmt in statements(kernel.body) if isinstance(stmt, Fold)]
+    assert any(isinstance(stmt, Store) for stmt in fold.body)
+    for threads in (1, 2, 3):
+        eqsat.set_num_threads(threads)
+        for found, expected in zip(result(a, b), program(np, a, b), strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-5)
+    eqsat.set_num_threads(1)
+
+
+def test_two_folds_of_what_is_passed_have_a_part_of_it() -> None:
+    a = RNG.integers(-30000, 30000, 1 << 18).astype("i2")
+    result = eqsat.optimize(
+        lambda a: (lambda v: (v.astype(enp.int16), enp.max(v), enp.min(v)))(enp.clip(a.astype(enp.int32) * 3, -5, 7)), a
+    )
+    v = np.clip(a.astype(np.int32) * 3, -5, 7)
+    for found, expected in zip(result(a), (v.astype(np.int16), v.max(), v.min()), strict=True):
+        np.testing.assert_array_equal(found, expected)
+    assert all(buffer.size <= 2048 for kernel in result.loops for buffer in kernel.scratch)
+    assert not any(buffer.dtype == "int32" and buffer.size == a.size for kernel in result.loops for buffer in kernel.buffers)
+
+
 def test_rows_beside_running_sums_are_all_written() -> None:
     """The loop along a running sum begins with its second element."""
     x, y = RNG.standard_normal((2, 2000, 130))
