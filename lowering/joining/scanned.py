@@ -4,23 +4,31 @@
 
     ->  for k serial: for q: { carry[q] = carry[q] + f(k, q);  out[k, q] = g(carry[q], k, q) }
 
-What is made of them may stand the other way round along axes: out[n - 1 - k, q].  Nothing between is stored.  Sums along the last axis
-are kernels row by row instead (row_by_row.py), whose rows stay in the first cache.
+What is made of them may stand the other way round along axes: out[n - 1 - k, q].  Or it is made of folds along the axis, and of the last of
+the sums:
+
+    out[q] = h(max over k of g(s[k, q], k, q), s[n - 1, q])
+
+    ->  for k serial: for q: { carry[q] = carry[q] + f(k, q);  most[q] = max(most[q], g(carry[q], k, q)) }
+        for q: out[q] = h(most[q], carry[q])
+
+Nothing between is stored.  Sums along the last axis are kernels row by row instead (row_by_row.py), whose rows stay in the first cache.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import prod
 
+from eqsat.ir.dtypes import carrier
 from eqsat.ir.index import Const, Index, Var
 from eqsat.ir.loops import Buffer, Kernel, Load, Store, over
 from eqsat.ir.ops import REDUCE_OPS
 from eqsat.ir.tensor import Build, Call, Gather, Read, Reduce, Scalar, Shape, Tensor, as_dtype, axes, scalars, sources
 from eqsat.lowering.affine import Forms
 from eqsat.lowering.blocks import BlockPlacer
-from eqsat.lowering.nest import Names, flat, nest_of
+from eqsat.lowering.nest import Names, flat, largest, nest_of
 from eqsat.lowering.place import Scope
 from eqsat.lowering.scan import is_shared, strips_of
 
@@ -31,7 +39,7 @@ MOST_TERMS = 64
 @dataclass(frozen=True)
 class Scan:
     """A running fold along an axis: of the elements that `computed` has, or of a stored tensor; and the build that is made of the result at
-    one place for each element, or None where the result is stored."""
+    one place for each element, or of folds of it along the axis, or None where the result is stored."""
 
     op: str
     axis: int
@@ -61,10 +69,12 @@ def scanned(scan: Scan, name: str, names: Names) -> Kernel | None:
     rows, lanes = scan.shape[: scan.axis], scan.shape[scan.axis + 1 :]
     if prod(lanes) < 2 or scan.shape[scan.axis] < 2 or not (len(lanes) == 1 or is_shared(prod(rows))):
         return None  # one lane alone is no loop, which would know that a carry of it changes
-    if not all(build is None or _is_simple(build.body) for build in (scan.computed, scan.made)):
+    if scan.computed is not None and not _is_simple(scan.computed.body):
         return None
     turned = () if scan.made is None else _turned(scan, scan.made)
-    return None if turned is None else _ScanWriting(scan, turned, names).kernel(name)
+    if turned is None and (scan.made is None or not _is_folded(scan, scan.made)):
+        return None
+    return _ScanWriting(scan, turned, names).kernel(name)
 
 
 def _is_simple(body: Scalar) -> bool:
@@ -72,12 +82,46 @@ def _is_simple(body: Scalar) -> bool:
     return len(terms) <= MOST_TERMS and not any(isinstance(term, Reduce) for term in terms)
 
 
+def _is_folded(scan: Scan, made: Build) -> bool:
+    """Whether a build is made of folds of the result along the axis, place by place, and of the last of it."""
+    outer, inner = scan.shape[: scan.axis], scan.shape[scan.axis + 1 :]
+    if made.shape not in ((*outer, *inner), (*outer, 1, *inner)):
+        return False
+    own, last = axes(made.shape), scan.shape[scan.axis] - 1
+    folds, whole = folds_of(made.body), list(scalars(made.body))
+    within = {fold: list(scalars(fold.body)) for fold in folds}
+    if not folds or len(whole) > MOST_TERMS or any(isinstance(term, Reduce) for body in within.values() for term in body):
+        return False
+    if any(isinstance(term, Gather) and term.tensor is scan.result for term in whole):
+        return False
+    if any((fold.variable.lo, fold.variable.hi) != (0, last) or carrier(fold.dtype) != fold.dtype for fold in folds):
+        return False
+
+    def are_read(terms: Iterable[Scalar], along: Index) -> bool:
+        """Whether nothing but the element along the axis is read of the result."""
+        places = (*own[: scan.axis], along, *own[len(own) - len(inner) :])
+        reads = [term for term in terms if isinstance(term, Read) and term.tensor is scan.result]
+        pairs = (pair for read in reads for pair in zip(read.indices, places, scan.shape, strict=True))
+        return all(extent == 1 or index is place for index, place, extent in pairs)
+
+    inside = {term for body in within.values() for term in body}
+    return are_read((term for term in whole if term not in inside), Const(last)) and all(
+        are_read(body, fold.variable) for fold, body in within.items()
+    )
+
+
+def folds_of(body: Scalar) -> list[Reduce]:
+    """The folds of an element that are in no other."""
+    found = {term for term in scalars(body) if isinstance(term, Reduce)}
+    return [term for term in largest(body, found) if isinstance(term, Reduce)]
+
+
 def _turned(scan: Scan, made: Build) -> tuple[bool, ...] | None:
     """For each axis whether the build reads the result backwards along it; None unless it reads one place for each of its own."""
     forms = Forms()
     places = {term.indices for term in scalars(made.body) if isinstance(term, Read) and term.tensor is scan.result}
     gathered = any(isinstance(term, Gather) and term.tensor is scan.result for term in scalars(made.body))
-    if len(places) != 1 or gathered or made.shape != scan.shape:
+    if len(places) != 1 or gathered or made.shape != scan.shape or not _is_simple(made.body):
         return None
     turned = []
     for index, variable in zip(next(iter(places)), axes(made.shape), strict=True):
@@ -90,13 +134,14 @@ def _turned(scan: Scan, made: Build) -> tuple[bool, ...] | None:
 
 
 class _ScanWriting:
-    """The statements of one scan."""
+    """The statements of one scan; `turned` as in `_turned`, None where folds of it are stored."""
 
-    def __init__(self, scan: Scan, turned: Sequence[bool], names: Names) -> None:
+    def __init__(self, scan: Scan, turned: Sequence[bool] | None, names: Names) -> None:
         self.scan, self.turned, self.names = scan, turned, names
         self.before = None if scan.computed is None else nest_of((scan.computed,), names, {})
         self.after = None if scan.made is None else nest_of((scan.made,), names, {})
         self.placer = BlockPlacer(frozenset(names[tensor] for tensor in (*scan.read, scan.result, scan.stored)))
+        self.carry, self.kept = "", dict[Reduce, str]()
 
     def kernel(self, name: str) -> Kernel:
         shape, axis = self.scan.shape, self.scan.axis
@@ -105,9 +150,12 @@ class _ScanWriting:
         strips = strips_of(prod(shape[:axis]), lanes[0]) if len(lanes) == 1 else 1
         strip = Var("strip", 0, strips - 1)
         inner = [Var(f"i{axis + 1 + k}", 0, n // strips - 1) for k, n in enumerate(lanes)]
-        first = [Var(f"{v.name}_first", v.lo, v.hi) for v in inner]
+        first, last = ([Var(f"{v.name}_{which}", v.lo, v.hi) for v in inner] for which in ("first", "last"))
         step = Var(f"i{axis}", 1, shape[axis] - 1)
-        carry = self.placer.memory(prod(v.extent for v in inner), self.scan.result.dtype)
+        count = prod(v.extent for v in inner)
+        self.carry = self.placer.memory(count, self.scan.result.dtype)
+        if self.after is not None and self.turned is None:
+            self.kept = {fold: self.placer.memory(count, fold.dtype) for fold in folds_of(self.after.body)}
         opened = self.placer.nest(self.placer.top, *((*outer, strip) if is_shared(prod(shape[:axis])) else (strip, *outer)))
 
         def places(along: Index, variables: Sequence[Var]) -> tuple[Index, ...]:
@@ -116,20 +164,25 @@ class _ScanWriting:
 
         ahead = self.placer.nest(opened[-1], *first)
         at = places(Const(0), first)
-        self._write(ahead[-1], carry, first, self._element(at), at)
+        self._write(ahead[-1], first, self._element(at), at, is_first=True)
         self.placer.close_all(ahead)
         along = self.placer.open(step, opened[-1])
         below = self.placer.nest(along, *inner)
-        dtype = self.scan.result.dtype
         at = places(step, inner)
-        total = Call(REDUCE_OPS[self.scan.op].step, (Load(carry, self._lane(inner), dtype), self._element(at)), dtype)
-        self._write(below[-1], carry, inner, total, at)
+        self._write(below[-1], inner, _step(self.scan.op, self._at(self.carry, inner, self.scan.result.dtype), self._element(at)), at)
         self.placer.close_all(below)
         self.placer.close(along, "serial")
+        if self.kept:
+            behind = self.placer.nest(opened[-1], *last)
+            self._write_folded(behind[-1], last, places(Const(shape[axis] - 1), last))
+            self.placer.close_all(behind)
         self.placer.close_all(opened)
         read = (Buffer(self.names[tensor], tensor.dtype, tensor.size, "in") for tensor in self.scan.read)
         stored = Buffer(self.names[self.scan.stored], self.scan.stored.dtype, self.scan.stored.size, "out")
         return Kernel(name, (*read, stored), tuple(self.placer.top.body), scratch=tuple(self.placer.scratch))
+
+    def _at(self, memory: str, variables: Sequence[Var], dtype: str) -> Load:
+        return Load(memory, self._lane(variables), dtype)
 
     def _lane(self, variables: Sequence[Var]) -> Index:
         return flat(tuple(variables), tuple(v.extent for v in variables), {})
@@ -141,14 +194,50 @@ class _ScanWriting:
             return as_dtype(Load(self.names[source], flat(places, source.shape, {}), source.dtype), dtype)
         return as_dtype(over(self.before.body, dict(zip(axes(source.shape), places, strict=True))), dtype)
 
-    def _write(self, scope: Scope, carry: str, lanes: Sequence[Var], total: Scalar, places: tuple[Index, ...]) -> None:
-        """Keep a sum, and store what is made of it."""
-        value, target = total, flat(places, self.scan.shape, {})
-        if self.after is not None:
-            at = [n - 1 - index if turned else index for index, n, turned in zip(places, self.scan.shape, self.turned, strict=True)]
-            env = dict(zip(axes(self.scan.shape), at, strict=True))
-            known: dict[Scalar, Scalar] = {load: total for load in self.after.loads if load.buffer == self.names[self.scan.result]}
-            value, target = over(self.after.body, env, known), flat(tuple(at), self.scan.shape, {})
-        done = self.placer.place(value, scope, several=(total,))  # before it is kept, and what it is made of is changed
-        scope.body.append(Store(carry, self._lane(lanes), self.placer.placed[total]))
-        scope.body.append(Store(self.names[self.scan.stored], target, done))
+    def _write(self, scope: Scope, lanes: Sequence[Var], total: Scalar, places: tuple[Index, ...], is_first: bool = False) -> None:
+        """Keep a sum, and store what is made of it, or fold that."""
+        values: dict[tuple[str, Index], Scalar] = {}
+        for fold, memory in self.kept.items():
+            env = {**self._own(places), fold.variable: places[self.scan.axis]}
+            one = over(fold.body, env, self._known(fold.body, total))
+            values[memory, self._lane(lanes)] = one if is_first else _step(fold.op, self._at(memory, lanes, fold.dtype), one)
+        if not self.kept:
+            value, target = self._made(total, places)
+            values[self.names[self.scan.stored], target] = value
+        done = [self.placer.place(value, scope, several=(total,)) for value in values.values()]  # before what these are made of is changed
+        scope.body.append(Store(self.carry, self._lane(lanes), self.placer.placed[total]))
+        scope.body += [Store(memory, index, value) for (memory, index), value in zip(values, done, strict=True)]
+
+    def _made(self, total: Scalar, places: tuple[Index, ...]) -> tuple[Scalar, Index]:
+        """What is made of a sum at a place, and where it is stored."""
+        if self.after is None or self.turned is None:
+            return total, flat(places, self.scan.shape, {})
+        at = [n - 1 - index if turned else index for index, n, turned in zip(places, self.scan.shape, self.turned, strict=True)]
+        env = dict(zip(axes(self.scan.shape), at, strict=True))
+        return over(self.after.body, env, self._known(self.after.body, total)), flat(tuple(at), self.scan.shape, {})
+
+    def _known(self, body: Scalar, total: Scalar) -> dict[Scalar, Scalar]:
+        """The sum in the place of each load of the result."""
+        result = self.names[self.scan.result]
+        return {load: total for load in scalars(body) if isinstance(load, Load) and load.buffer == result}
+
+    def _own(self, places: tuple[Index, ...]) -> dict[Var, Index]:
+        """The places of what is made of folds along the axis."""
+        made, axis = self.scan.stored.shape, self.scan.axis
+        between = (Const(0),) if len(made) == len(places) else ()
+        return dict(zip(axes(made), (*places[:axis], *between, *places[axis + 1 :]), strict=True))
+
+    def _write_folded(self, scope: Scope, lanes: Sequence[Var], places: tuple[Index, ...]) -> None:
+        """Store what is made of folds, and of the last of the sums."""
+        assert self.after is not None
+        own = self._own(places)
+        known: dict[Scalar, Scalar] = {fold: self._at(memory, lanes, fold.dtype) for fold, memory in self.kept.items()}
+        for term in scalars(self.after.body):
+            if isinstance(term, Load) and term.buffer == self.names[self.scan.result]:
+                known.setdefault(term, self._at(self.carry, lanes, term.dtype))
+        value = self.placer.place(over(self.after.body, own, known), scope)
+        scope.body.append(Store(self.names[self.scan.stored], flat(tuple(own.values()), self.scan.stored.shape, {}), value))
+
+
+def _step(op: str, one: Scalar, other: Scalar) -> Scalar:
+    return Call(REDUCE_OPS[op].step, (one, other), one.dtype)

@@ -13,6 +13,12 @@ def places(most: int, *shape: int) -> Any:
     return RNG.integers(0, most, shape).astype("i4")
 
 
+def paid_below_a_barrier(xp: Any, z: Any) -> Any:
+    """The mean of what is paid for paths that never rose too far."""
+    x = xp.cumsum(0.001 + 0.03 * z, 0)
+    return xp.mean(xp.where(xp.all(x < 0.4, 0), xp.maximum(100.0 * xp.exp(x[-1]) - 100.0, 0.0), 0.0))
+
+
 SUMMED: dict[str, tuple[Callable[..., Any], list[Any]]] = {
     "greatest_of_sums": (lambda xp, a, b: xp.max(a[:, None] + b[None, :], axis=1), [floats(700), floats(800)]),
     "mean_of_a_layer": (lambda xp, x, w, b: xp.mean(xp.matmul(x, w) + b, axis=0), [floats(512, 256), floats(256, 256), floats(256)]),
@@ -33,6 +39,8 @@ SUMMED: dict[str, tuple[Callable[..., Any], list[Any]]] = {
     "sums_of_scaled": (lambda xp, x, w: xp.cumsum(x * w, 0), [floats(600, 700), floats(700)]),
     "scaled_sums": (lambda xp, x: xp.cumsum(x, 0) * 0.5 + 1.0, [floats(600, 700)]),
     "sums_of_squares_in_the_middle": (lambda xp, x: xp.cumsum(x * x, 1), [floats(40, 123, 57)]),
+    "paid_below_a_barrier": (paid_below_a_barrier, [doubles(50, 20_000)]),
+    "widest_walks": (lambda xp, x: (lambda c: xp.max(c, 0) - xp.min(c, 0))(xp.cumsum(x, 0)), [floats(200, 5000)]),
     "few_long_rows": (lambda xp, a, v: xp.matmul(a, v), [floats(50, 20_001), floats(20_001, 1)]),
     "eight_longer_rows": (lambda xp, a, v: xp.matmul(a, v), [floats(8, 50_001), floats(50_001)]),
     "differences_along_edges": (

@@ -32,8 +32,24 @@ PROGRAMS: dict[str, tuple[Function, int]] = {
     "of neighbours": (lambda xp, x, a: xp.diff(xp.cumsum(x, axis=a), axis=a) * 2, 2),
     "and some rows of them": (lambda xp, x, a: (lambda c: c + xp.take(c, ROWS[: x.shape[0]], axis=0))(xp.cumsum(x, axis=a)), 2),
     "of chosen rows": (lambda xp, x, a: xp.cumsum(xp.take(x, ROWS[: x.shape[0]], axis=0), axis=a) + 1, 1),
+    "the greatest of them": (lambda xp, x, a: xp.max(xp.cumsum(x * 2, axis=a), axis=a), 1),
+    "the last where all are small": (lambda xp, x, a: _where_all_are_small(xp, xp.cumsum(x * 2, axis=a), a), 1),
+    "the deepest fall": (lambda xp, x, a: xp.max(xp.maximum.accumulate(x, axis=a) - x, axis=a), 1),
+    "a sum of sums, its axis kept": (lambda xp, x, a: xp.sum(xp.cumsum(x * x, axis=a), axis=a, keepdims=True), 1),
+    "how far they go": (lambda xp, x, a: (lambda c: xp.max(c, axis=a) - xp.min(c * 2 + x, axis=a))(xp.cumsum(x, axis=a)), 1),
+    "folds of neighbours": (lambda xp, x, a: xp.max(xp.diff(xp.cumsum(x, axis=a), axis=a), axis=a, initial=0), 2),
+    "folds across": (lambda xp, x, a: xp.max(xp.cumsum(x, axis=a), axis=-1), 2),
+    "what the last is taken from": (lambda xp, x, a: _greatest_difference(xp, xp.cumsum(x, axis=a), a), 2),
     "of turned axes": (lambda xp, x, a: xp.swapaxes(xp.cumsum(x, axis=a), a, -1) + 1, 2),
 }
+
+
+def _where_all_are_small(xp: Any, c: Any, axis: int) -> Any:
+    return xp.where(xp.all(c < 9, axis=axis), xp.take(c, -1, axis=axis) * 3, 0)
+
+
+def _greatest_difference(xp: Any, c: Any, axis: int) -> Any:
+    return xp.max(xp.abs(c - xp.take(c, [-1], axis=axis)), axis=axis)
 
 
 SHAPES = [
