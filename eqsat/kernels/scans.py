@@ -38,24 +38,23 @@ def scan_chains(
         """Whether nothing but one kernel reads a tensor."""
         return tensor not in stay and readers.get(names[tensor]) == {reader}
 
-    def as_it_is(build: Build) -> bool:
-        """Whether a build has a kernel, which reads what the build does: of one in strips that is gone."""
-        kernel = lowered.get((build,))
-        read = {buffer.name for buffer in kernel.buffers} if kernel is not None else set[str]()
-        return kernel is not None and read.issuperset(names[source] for source in sources(build))
+    def as_they_are(made: Made) -> tuple[Build, ...]:
+        """What a kernel makes if it is builds, of which it reads what these do: of one in strips that is gone."""
+        read = {buffer.name for buffer in lowered[made].buffers} if made in lowered else set[str]()
+        builds = tuple(build for build in made if isinstance(build, Build) and read.issuperset(names[source] for source in sources(build)))
+        return builds if len(builds) == len(made) else ()
 
     for placed in steps:
         found = scan_of(placed) if placed.results in lowered else None
         if found is None or found.initial:  # the result is longer than what it is of
             continue
         (source,), (result,) = placed.given, placed.results
-        before = source if isinstance(source, Build) and as_it_is(source) and only((result,), source) else None
-        users = readers.get(names[result], set())
-        after = next((made[0] for made in users if len(made) == 1 and only(made, result)), None)
+        before = next(iter(as_they_are((source,))), None) if only((result,), source) else None
+        after = next((made for made in readers.get(names[result], ()) if only(made, result)), ())
         best: tuple[float, Chain | None] = 0.0, None
-        for computed, made in itertools.product(dict.fromkeys((before, None)), dict.fromkeys((after, None))):
-            chain = tuple((one,) for one in (computed, result, made) if one is not None)
-            if len(chain) < 2 or not gone.isdisjoint(chain) or not (made is None or (isinstance(made, Build) and as_it_is(made))):
+        for computed, made in itertools.product(dict.fromkeys((before, None)), dict.fromkeys((as_they_are(after), ()))):
+            chain = tuple(one for one in ((computed,) if computed else (), (result,), made) if one)
+            if len(chain) < 2 or not gone.isdisjoint(chain):
                 continue
             one = scanned(Scan(found.op, found.axis, source, result, computed, made), "kernel", names)
             if one is not None:

@@ -28,8 +28,8 @@ from eqsat.ir.ops import REDUCE_OPS
 from eqsat.ir.tensor import Build, Call, Gather, Read, Reduce, Scalar, Shape, Tensor, as_dtype, axes, scalars, sources
 from eqsat.lowering.affine import Forms
 from eqsat.lowering.blocks import BlockPlacer
-from eqsat.lowering.nest import Names, flat, largest, nest_of
-from eqsat.lowering.place import Scope
+from eqsat.lowering.nest import Names, elements, flat, largest, nest_of
+from eqsat.lowering.place import Scope, used_by_several
 from eqsat.lowering.scan import is_shared, strips_of
 
 # larger elements are kernels of their own
@@ -38,29 +38,29 @@ MOST_TERMS = 64
 
 @dataclass(frozen=True)
 class Scan:
-    """A running fold along an axis: of the elements that `computed` has, or of a stored tensor; and the build that is made of the result at
-    one place for each element, or of folds of it along the axis, or None where the result is stored."""
+    """A running fold along an axis: of the elements that `computed` has, or of a stored tensor; and the builds of one shape that are made
+    of the result at one place for each element, or of folds of it along the axis; none where the result is stored."""
 
     op: str
     axis: int
     source: Tensor
     result: Tensor
     computed: Build | None = None
-    made: Build | None = None
+    made: tuple[Build, ...] = ()
 
     @property
     def shape(self) -> Shape:
         return self.source.shape
 
     @property
-    def stored(self) -> Tensor:
-        return self.result if self.made is None else self.made
+    def stored(self) -> tuple[Tensor, ...]:
+        return self.made or (self.result,)
 
     @property
     def read(self) -> tuple[Tensor, ...]:
         """The tensors that it reads."""
         given = (self.source,) if self.computed is None else sources(self.computed)
-        more = () if self.made is None else sources(self.made)
+        more = (tensor for build in self.made for tensor in sources(build))
         return tuple(dict.fromkeys(tensor for tensor in (*given, *more) if tensor is not self.result))
 
 
@@ -71,10 +71,10 @@ def scanned(scan: Scan, name: str, names: Names) -> Kernel | None:
         return None  # one lane alone is no loop, which would know that a carry of it changes
     if scan.computed is not None and not _is_simple(scan.computed.body):
         return None
-    turned = () if scan.made is None else _turned(scan, scan.made)
-    if turned is None and (scan.made is None or not _is_folded(scan, scan.made)):
+    turned = {_turned(scan, made) for made in scan.made} or {()}
+    if len(turned) > 1 or (None in turned and not _are_folded(scan)):
         return None
-    return _ScanWriting(scan, turned, names).kernel(name)
+    return _ScanWriting(scan, turned.pop(), names).kernel(name)
 
 
 def _is_simple(body: Scalar) -> bool:
@@ -82,15 +82,19 @@ def _is_simple(body: Scalar) -> bool:
     return len(terms) <= MOST_TERMS and not any(isinstance(term, Reduce) for term in terms)
 
 
-def _is_folded(scan: Scan, made: Build) -> bool:
-    """Whether a build is made of folds of the result along the axis, place by place, and of the last of it."""
+def _are_folded(scan: Scan) -> bool:
+    """Whether builds are made of folds of the result along the axis, place by place, and of the last of it."""
+    return any(folds_of(made.body) for made in scan.made) and all(_is_of_folds(scan, made) for made in scan.made)
+
+
+def _is_of_folds(scan: Scan, made: Build) -> bool:
     outer, inner = scan.shape[: scan.axis], scan.shape[scan.axis + 1 :]
     if made.shape not in ((*outer, *inner), (*outer, 1, *inner)):
         return False
     own, last = axes(made.shape), scan.shape[scan.axis] - 1
     folds, whole = folds_of(made.body), list(scalars(made.body))
     within = {fold: list(scalars(fold.body)) for fold in folds}
-    if not folds or len(whole) > MOST_TERMS or any(isinstance(term, Reduce) for body in within.values() for term in body):
+    if len(whole) > MOST_TERMS or any(isinstance(term, Reduce) for body in within.values() for term in body):
         return False
     if any(isinstance(term, Gather) and term.tensor is scan.result for term in whole):
         return False
@@ -139,8 +143,8 @@ class _ScanWriting:
     def __init__(self, scan: Scan, turned: Sequence[bool] | None, names: Names) -> None:
         self.scan, self.turned, self.names = scan, turned, names
         self.before = None if scan.computed is None else nest_of((scan.computed,), names, {})
-        self.after = None if scan.made is None else nest_of((scan.made,), names, {})
-        self.placer = BlockPlacer(frozenset(names[tensor] for tensor in (*scan.read, scan.result, scan.stored)))
+        self.after = elements(nest_of(scan.made, names, {}).body) if scan.made else ()
+        self.placer = BlockPlacer(frozenset(names[tensor] for tensor in (*scan.read, scan.result, *scan.stored)))
         self.carry, self.kept = "", dict[Reduce, str]()
 
     def kernel(self, name: str) -> Kernel:
@@ -154,8 +158,8 @@ class _ScanWriting:
         step = Var(f"i{axis}", 1, shape[axis] - 1)
         count = prod(v.extent for v in inner)
         self.carry = self.placer.memory(count, self.scan.result.dtype)
-        if self.after is not None and self.turned is None:
-            self.kept = {fold: self.placer.memory(count, fold.dtype) for fold in folds_of(self.after.body)}
+        if self.turned is None:
+            self.kept = {fold: self.placer.memory(count, fold.dtype) for body in self.after for fold in folds_of(body)}
         opened = self.placer.nest(self.placer.top, *((*outer, strip) if is_shared(prod(shape[:axis])) else (strip, *outer)))
 
         def places(along: Index, variables: Sequence[Var]) -> tuple[Index, ...]:
@@ -178,8 +182,8 @@ class _ScanWriting:
             self.placer.close_all(behind)
         self.placer.close_all(opened)
         read = (Buffer(self.names[tensor], tensor.dtype, tensor.size, "in") for tensor in self.scan.read)
-        stored = Buffer(self.names[self.scan.stored], self.scan.stored.dtype, self.scan.stored.size, "out")
-        return Kernel(name, (*read, stored), tuple(self.placer.top.body), scratch=tuple(self.placer.scratch))
+        stored = (Buffer(self.names[tensor], tensor.dtype, tensor.size, "out") for tensor in self.scan.stored)
+        return Kernel(name, (*read, *stored), tuple(self.placer.top.body), scratch=tuple(self.placer.scratch))
 
     def _at(self, memory: str, variables: Sequence[Var], dtype: str) -> Load:
         return Load(memory, self._lane(variables), dtype)
@@ -202,19 +206,21 @@ class _ScanWriting:
             one = over(fold.body, env, self._known(fold.body, total))
             values[memory, self._lane(lanes)] = one if is_first else _step(fold.op, self._at(memory, lanes, fold.dtype), one)
         if not self.kept:
-            value, target = self._made(total, places)
-            values[self.names[self.scan.stored], target] = value
-        done = [self.placer.place(value, scope, several=(total,)) for value in values.values()]  # before what these are made of is changed
+            target, made = self._made(total, places)
+            values |= {(self.names[tensor], target): value for tensor, value in zip(self.scan.stored, made, strict=True)}
+        several = {total, *used_by_several(*values.values())}
+        done = [self.placer.place(value, scope, several) for value in values.values()]  # before what these are made of is changed
         scope.body.append(Store(self.carry, self._lane(lanes), self.placer.placed[total]))
         scope.body += [Store(memory, index, value) for (memory, index), value in zip(values, done, strict=True)]
 
-    def _made(self, total: Scalar, places: tuple[Index, ...]) -> tuple[Scalar, Index]:
-        """What is made of a sum at a place, and where it is stored."""
-        if self.after is None or self.turned is None:
-            return total, flat(places, self.scan.shape, {})
-        at = [n - 1 - index if turned else index for index, n, turned in zip(places, self.scan.shape, self.turned, strict=True)]
+    def _made(self, total: Scalar, places: tuple[Index, ...]) -> tuple[Index, list[Scalar]]:
+        """Where what is made of a sum at a place is stored, and what that is."""
+        if not self.after:
+            return flat(places, self.scan.shape, {}), [total]
+        turned = self.turned or ()
+        at = tuple(n - 1 - index if back else index for index, n, back in zip(places, self.scan.shape, turned, strict=True))
         env = dict(zip(axes(self.scan.shape), at, strict=True))
-        return over(self.after.body, env, self._known(self.after.body, total)), flat(tuple(at), self.scan.shape, {})
+        return flat(at, self.scan.shape, {}), [over(body, env, self._known(body, total)) for body in self.after]
 
     def _known(self, body: Scalar, total: Scalar) -> dict[Scalar, Scalar]:
         """The sum in the place of each load of the result."""
@@ -223,20 +229,20 @@ class _ScanWriting:
 
     def _own(self, places: tuple[Index, ...]) -> dict[Var, Index]:
         """The places of what is made of folds along the axis."""
-        made, axis = self.scan.stored.shape, self.scan.axis
+        made, axis = self.scan.stored[0].shape, self.scan.axis
         between = (Const(0),) if len(made) == len(places) else ()
         return dict(zip(axes(made), (*places[:axis], *between, *places[axis + 1 :]), strict=True))
 
     def _write_folded(self, scope: Scope, lanes: Sequence[Var], places: tuple[Index, ...]) -> None:
         """Store what is made of folds, and of the last of the sums."""
-        assert self.after is not None
         own = self._own(places)
-        known: dict[Scalar, Scalar] = {fold: self._at(memory, lanes, fold.dtype) for fold, memory in self.kept.items()}
-        for term in scalars(self.after.body):
-            if isinstance(term, Load) and term.buffer == self.names[self.scan.result]:
-                known.setdefault(term, self._at(self.carry, lanes, term.dtype))
-        value = self.placer.place(over(self.after.body, own, known), scope)
-        scope.body.append(Store(self.names[self.scan.stored], flat(tuple(own.values()), self.scan.stored.shape, {}), value))
+        folds: dict[Scalar, Scalar] = {fold: self._at(memory, lanes, fold.dtype) for fold, memory in self.kept.items()}
+        last = self._at(self.carry, lanes, self.scan.result.dtype)
+        values = [over(body, own, self._known(body, last) | folds) for body in self.after]
+        several = used_by_several(*values)
+        done = [self.placer.place(value, scope, several) for value in values]
+        target = flat(tuple(own.values()), self.scan.stored[0].shape, {})
+        scope.body += [Store(self.names[tensor], target, value) for tensor, value in zip(self.scan.stored, done, strict=True)]
 
 
 def _step(op: str, one: Scalar, other: Scalar) -> Scalar:
