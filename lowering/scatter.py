@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from math import prod
 
 from eqsat.ir.dtypes import INTEGERS, itemsize
-from eqsat.ir.index import Const, Index, Var, as_index
+from eqsat.ir.index import Apply, Const, Index, Var, as_index, depends, walk
 from eqsat.ir.loops import Buffer, Clip, For, Kernel, Load, Stmt, Store, over, statements
-from eqsat.ir.tensor import Build, Call, Gather, Literal, Reduce, Scalar, Shape, Size, scalars, sources
-from eqsat.lowering.affine import Affine, rebuilt
+from eqsat.ir.tensor import Build, Call, Gather, Literal, Position, Reduce, Scalar, Shape, Size, scalars, sources
+from eqsat.lowering.affine import Affine, Forms, rebuilt
 from eqsat.lowering.joining.renaming import Renaming
 from eqsat.lowering.nest import Names, flat, nest_of
 from eqsat.lowering.ranges.order import merge
@@ -30,11 +30,14 @@ from eqsat.lowering.sharing.alongside import abreast
 # elements, for a longer one is made by several threads
 PLAIN_OPS = (
     *("add", "subtract", "multiply", "negative", "absolute", "minimum", "maximum", "where", "astype", "bitwise_and", "bitwise_or"),
+    *("bitwise_xor", "invert", "left_shift", "right_shift"),
     *("equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and", "logical_or", "logical_not"),
 )
 MOST_PLAIN, MOST_ALONE = 8, 1 << 16
 # tables that take turns, how often each place is added to on average at the least, and what the tables may take, in the first cache
 TABLES, LEAST_STEPS, MOST_BYTES = 4, 8, 16 << 10
+# steps of a row, at the least, into which places would have to be divided else
+LEAST_ROW = 16
 # what is added to in one loop stays in the second cache
 MOST_ADDED_BYTES = 256 << 10
 
@@ -102,21 +105,24 @@ def scattered(
     first, places, values = given
     before, extent, behind = prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
     every, row, lane = Var("every", 0, result.size - 1), Var("row", 0, before - 1), Var("lane", 0, behind - 1)
-    step, place = Var("step", 0, places.size - 1), Var("place", 0, extent - 1)
+    place = Var("place", 0, extent - 1)
     buffers = tuple(dict.fromkeys(buffer for one in given for buffer in one.buffers))
     alone = alone and before == behind == 1 and not sizes
     if alone and combine == "sum" and result.dtype in INTEGERS and _are_worth_tables(result, places.size):
         return _in_turns(given, result, name, buffers)
+    group, step = _rows_of_steps((places, values) if before == behind == 1 else (places,), places.size)
+    number = group * step.extent + step if group.extent > 1 else step
 
-    def at(along: Var) -> Index:
-        parts = ((row, along.extent * behind), (along, behind), (lane, 1))
-        return rebuilt(Affine(0, {v: stride for v, stride in parts if v.extent > 1}))
+    def at(along: Index, count: int) -> Index:
+        parts: tuple[tuple[Index, int, int], ...] = ((row, before, count * behind), (along, count, behind), (lane, behind, 1))
+        return rebuilt(Affine(0, {index: stride for index, extent, stride in parts if extent > 1}))
 
     start = For(every, "serial", (Store(result.name, every, first.element(every)),))
-    body: Stmt = Store(result.name, at(place), values.element(at(step)), combine)
+    body: Stmt = Store(result.name, at(place, extent), values.element(at(number, places.size)), combine)
     body = For(lane, "parallel", (body,)) if behind > 1 else body
-    chosen = Clip(place, places.element(step if places.size > 1 else as_index(0)))
+    chosen = Clip(place, places.element(number if places.size > 1 else as_index(0)))
     loop: Stmt = For(step, "serial", (chosen, body))
+    loop = For(group, "serial", (loop,)) if group.extent > 1 else loop
     loop = For(row, "serial", (loop,)) if before > 1 else loop
     return Kernel(name, (*buffers, result), (start, loop), sizes)
 
@@ -136,6 +142,18 @@ def together(kernels: Sequence[Kernel]) -> Kernel | None:
     return Kernel(first.name, (*read, *results), body, first.sizes)
 
 
+def _rows_of_steps(given: Sequence[Given], count: int) -> tuple[Var, Var]:
+    """Loops over rows of steps and over the steps of a row: as they are divided into to read arrays, or one row of all."""
+    every = Var("step", 0, count - 1)
+    read = (term.index for one in given for term in scalars(one.element(every)) if isinstance(term, Load | Position))
+    forms = Forms()
+    terms = {term for index in read for atom in forms(index).terms for term in walk(atom)}
+    divisors = {term.args[1] for term in terms if isinstance(term, Apply) and term.op in ("floordiv", "mod") and depends(term, every)}
+    least = min((by.value for by in divisors if isinstance(by, Const)), default=0)
+    row = least if least >= LEAST_ROW and count % least == 0 else count
+    return Var("group", 0, count // row - 1), Var("step", 0, row - 1)
+
+
 def _are_worth_tables(result: Buffer, steps: int) -> bool:
     return steps >= LEAST_STEPS * TABLES * result.size and (TABLES - 1) * result.size * itemsize(result.dtype) <= MOST_BYTES
 
@@ -144,20 +162,24 @@ def _in_turns(given: tuple[Given, Given, Given], result: Buffer, name: str, buff
     """Whole numbers added to tables in turns: to the result, and to others, which it is given in the end."""
     first, places, values = given
     tables = [Buffer(f"table{k}", result.dtype, result.size, "scratch") for k in range(1, TABLES)]
-    rounds, rest = divmod(places.size, TABLES)
+    group, step = _rows_of_steps((places, values), places.size)
+    rounds, rest = divmod(step.extent, TABLES)
 
     def added(number: Index, k: int, table: Buffer) -> Iterator[Stmt]:
         place = Var(f"place{k}", 0, result.size - 1)
         yield Clip(place, places.element(number))
         yield Store(table.name, place, values.element(number), "sum")
 
+    begin = group * step.extent if group.extent > 1 else as_index(0)
     every, turn, back = (Var(v, 0, n - 1) for v, n in (("every", result.size), ("turn", rounds), ("back", result.size)))
     zero = Literal(0, result.dtype)
     start = For(every, "serial", (Store(result.name, every, first.element(every)), *(Store(t.name, every, zero) for t in tables)))
-    some = tuple(stmt for k, table in enumerate((result, *tables)) for stmt in added(turn * TABLES + k, k, table))
-    others = tuple(stmt for k in range(rest) for stmt in added(Const(rounds * TABLES + k), TABLES + k, result))
+    some = tuple(stmt for k, table in enumerate((result, *tables)) for stmt in added(begin + (turn * TABLES + k), k, table))
+    others = tuple(stmt for k in range(rest) for stmt in added(begin + rounds * TABLES + k, TABLES + k, result))
     total: Scalar = Load(tables[0].name, back, result.dtype)
     for table in tables[1:]:
         total = Call("add", (total, Load(table.name, back, result.dtype)), result.dtype)
     end = For(back, "serial", (Store(result.name, back, total, "sum"),))
-    return Kernel(name, (*buffers, result), (start, For(turn, "serial", some), *others, end), scratch=tuple(tables))
+    steps = (For(turn, "serial", some), *others)
+    steps = (For(group, "serial", steps),) if group.extent > 1 else steps
+    return Kernel(name, (*buffers, result), (start, *steps, end), scratch=tuple(tables))

@@ -178,7 +178,7 @@ def _nests(rewritten: OnTheWay, model: CostModel, lowering: _Lowering, bodies: M
             running |= {scan.made[-1]: scan.kernel}
         for rows in list(row_chains(found.kernels, found.order, shown, running, names, options.target, options.cost)):
             found.one_for(rows.made, rows.kernel)
-        for several_made, kernel in at_same_places(parts.steps, levels, names, within):
+        for several_made, kernel in lowering.simplified(dict(at_same_places(parts.steps, levels, names, within))).items():
             found.side_by_side(several_made, kernel)
         while (part := next(put_together(found.kernels, found.levels, shown, names), None)) is not None:
             found.in_place(part)
@@ -322,7 +322,7 @@ class _Lowering:
         found = {one: (map_indices(kernel, simplified) for kernel in kernels) for one, kernels in choices.items() if kernels}
         return {one: _cheapest(kernels, target, self.options.cost) for one, kernels in found.items()}
 
-    def simplified(self, kernels: Mapping[Made, Kernel]) -> dict[Made, Kernel]:
+    def simplified(self, kernels: Mapping[Chosen, Kernel]) -> dict[Chosen, Kernel]:
         """Kernels with their indices simplified."""
         if not kernels:
             return {}

@@ -41,6 +41,15 @@ def put(x: Any, i: Any, v: Any) -> Any:
     return y
 
 
+def pairs(x: Any) -> Any:
+    """Pairs of neighbouring levels, of 16 each."""
+    q = (x >> 4).astype("int32")
+    return (q[:, :-1] * 16 + q[:, 1:]).ravel()
+
+
+PICTURE = RNG.integers(0, 256, (512, 512)).astype("u1")
+
+
 Program = tuple[Callable[..., Any], Callable[..., Any], list[Any]]
 # for NumPy and eqsat, for jax, and the arrays
 PROGRAMS: dict[str, Program] = {
@@ -53,6 +62,16 @@ PROGRAMS: dict[str, Program] = {
         lambda i: np.bincount(i, minlength=256),
         lambda i: __import__("jax").numpy.bincount(i, length=256),
         [RNG.integers(0, 256, 100_000)],
+    ),
+    "levels counted": (
+        lambda x: np.bincount((x >> 2).ravel(), minlength=64),
+        lambda x: __import__("jax").numpy.bincount((x >> 2).ravel(), length=64),
+        [PICTURE],
+    ),
+    "pairs counted": (
+        lambda x: np.bincount(pairs(x), minlength=256),
+        lambda x: __import__("jax").numpy.bincount(pairs(x), length=256),
+        [PICTURE],
     ),
     "histogram": (
         lambda x: np.histogram(x, 50, (-3, 3))[0],

@@ -144,6 +144,32 @@ def test_what_is_put_is_computed_as_it_is_read(name: str) -> None:
         assert not any("exp(" in str(kernel) and " serial:" in str(kernel) for kernel in result.loops)
 
 
+ROWS: dict[str, Callable[..., Any]] = {
+    "counts": lambda i, v: np.bincount((i[:, 1:] >> 3).ravel(), minlength=16),
+    "counts of pairs": lambda i, v: np.bincount((i[:, :-1] % 4 * 4 + i[:, 1:] % 4).ravel(), minlength=16),
+    "weights": lambda i, v: enp.scatter_add(enp.zeros(16), (i[:, 2:] & 15).ravel(), v[:, 2:].ravel()),
+    "weights at places": lambda i, v: enp.scatter_add(enp.zeros(16), (i & 15).ravel(), (v[:, ::-1] * 2).ravel()),
+    "columns first": lambda i, v: enp.scatter_add(enp.zeros(16), (i[:, :40].T ^ 3).ravel() & 15, v[:, :40].T.ravel()),
+    "rows that are put": lambda i, v: enp.scatter_add(enp.zeros((16, 3)), (i[:, 5:] & 15).ravel(), enp.ones((i[:, 5:].size, 3))),
+    "in rows": lambda i, v: enp.scatter_add(enp.zeros((3, 16)), (i[:, 5:] & 15).ravel(), enp.ones((3, i[:, 5:].size)), axis=1),
+}
+
+
+@pytest.mark.parametrize("name", ROWS)
+@pytest.mark.parametrize("dtype", ["uint8", "int64"])
+def test_places_in_rows_are_not_divided_into(name: str, dtype: str) -> None:
+    """What is added is made in loops over rows and over the elements of a row."""
+    rng = np.random.default_rng(2)
+    i, v = rng.integers(0, 120, (97, 131)).astype(dtype), rng.standard_normal((97, 131))
+    result = eqsat.optimize(ROWS[name], i, v)
+    plain = eqsat.optimize(ROWS[name], i, v, options=eqsat.Options(rules=(), numerics="exact"))
+    np.testing.assert_allclose(result(i, v), plain(i, v), rtol=1e-12)
+    (kernel,) = [kernel for kernel in result.loops if any(isinstance(stmt, Clip) for stmt in statements(kernel.body))]
+    if name in ("counts", "weights", "weights at places"):
+        assert "i" in {buffer.name for buffer in kernel.buffers}
+    assert "//" not in str(kernel)
+
+
 def test_steps_are_not_shared_by_threads() -> None:
     assert parallel_extent(kernel_of((100, 64), 0, 500, "float32", "sum")) is None
 
