@@ -23,9 +23,9 @@ from eqsat.codegen.shared_loops import units_of
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import is_complex, is_float, itemsize
 from eqsat.ir.index import Index, variables
-from eqsat.ir.loops import Bind, Clip, Fold, For, Kernel, Load, Pick, Stmt, Store, loads, value_of
+from eqsat.ir.loops import Bind, Clip, Fold, For, Kernel, Let, Load, Pick, Stmt, Store, Temp, loads, statements, value_of
 from eqsat.ir.picked_rows import place_in_row
-from eqsat.ir.tensor import Call, Position, Scalar, scalars
+from eqsat.ir.tensor import Call, Position, Scalar, operands, scalars
 from eqsat.pricing.cost_model import CostModel
 from eqsat.pricing.cycles import DEFAULT_COSTS, Costs
 from eqsat.pricing.element_costs import PLACED_CYCLES
@@ -102,6 +102,7 @@ class _Pricer(VectorCosts):
         super().__init__(kernel, model)
         self.rolled = rolled_loops(kernel)
         self.apart = kept_apart(kernel, self.rolled, remembered(kernel))
+        self.kept_places = {stmt.name for stmt in statements(kernel.body) if isinstance(stmt, Let) and _is_running(stmt.value, kernel)}
         self.registers = SUMS if self.target.vector_bytes >= WIDE_BYTES else FEW_SUMS
 
     def total_ns(self, kernel: Kernel) -> float:
@@ -259,7 +260,9 @@ class _Pricer(VectorCosts):
                 and (cycles := self.target.choosing_cycles(term.dtype, term.shape)) < self.target.gather_cycles
             ):
                 return Work(loads=place.count * cycles * len(term.args), rest=self.bytes[term.buffer] * byte_ns)
-            return Work(loads=place.count * self.target.gather_cycles * len(term.args), rest=place.count * LINE_BYTES * byte_ns)
+            is_near = any(isinstance(arg, Temp) and arg.name in self.kept_places for arg in term.args)
+            each = itemsize(term.dtype) if is_near else LINE_BYTES
+            return Work(loads=place.count * self.target.gather_cycles * len(term.args), rest=place.count * each * byte_ns)
         rows = place.count / max(inner.extent, 1) * self.target.gather_cycles * (len(term.args) - 1)
         loaded = place.count * self.target.load_cycles / self.together(term.dtype, place, lanes)
         return Work(loads=rows + loaded, rest=place.count * itemsize(term.dtype) * byte_ns)
@@ -315,3 +318,10 @@ class _Pricer(VectorCosts):
     def index(self, term: Index, place: Place, lanes: float = 0.0) -> Work:
         """Index operations; see `index_cycles`."""
         return Work(operations=self.index_cycles(term, place) / self.together("int32", place, lanes))
+
+
+def _is_running(value: Scalar, kernel: Kernel) -> bool:
+    """Whether a value is the greatest or least so far: as a place, one near that of the step before."""
+    own = {buffer.name for buffer in kernel.scratch}
+    is_extremum = isinstance(value, Call) and value.op in ("maximum", "minimum")
+    return is_extremum and any(isinstance(arg, Load) and arg.buffer in own for arg in operands(value))

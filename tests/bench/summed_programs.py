@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from tests.bench.further_programs import RNG, doubles, floats
 
 
@@ -17,6 +19,17 @@ def paid_below_a_barrier(xp: Any, z: Any) -> Any:
     """The mean of what is paid for paths that never rose too far."""
     x = xp.cumsum(0.001 + 0.03 * z, 0)
     return xp.mean(xp.where(xp.all(x < 0.4, 0), xp.maximum(100.0 * xp.exp(x[-1]) - 100.0, 0.0), 0.0))
+
+
+def filled_forward(xp: Any, x: Any) -> Any:
+    """What is no number as what was known before."""
+    places = xp.where(xp.isnan(x), 0, np.arange(len(x))[:, None])
+    every = xp.lax.cummax(places, 0) if hasattr(xp, "lax") else xp.maximum.accumulate(places, axis=0)
+    return xp.take_along_axis(x, every, 0)
+
+
+def with_gaps(*shape: int) -> Any:
+    return np.where(RNG.random(shape) < 0.3, np.nan, RNG.standard_normal(shape))
 
 
 SUMMED: dict[str, tuple[Callable[..., Any], list[Any]]] = {
@@ -41,6 +54,7 @@ SUMMED: dict[str, tuple[Callable[..., Any], list[Any]]] = {
     "sums_of_squares_in_the_middle": (lambda xp, x: xp.cumsum(x * x, 1), [floats(40, 123, 57)]),
     "paid_below_a_barrier": (paid_below_a_barrier, [doubles(50, 20_000)]),
     "widest_walks": (lambda xp, x: (lambda c: xp.max(c, 0) - xp.min(c, 0))(xp.cumsum(x, 0)), [floats(200, 5000)]),
+    "filled_forward": (filled_forward, [with_gaps(5000, 20)]),
     "few_long_rows": (lambda xp, a, v: xp.matmul(a, v), [floats(50, 20_001), floats(20_001, 1)]),
     "eight_longer_rows": (lambda xp, a, v: xp.matmul(a, v), [floats(8, 50_001), floats(50_001)]),
     "differences_along_edges": (

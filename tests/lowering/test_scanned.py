@@ -40,6 +40,7 @@ PROGRAMS: dict[str, tuple[Function, int]] = {
     "several folds, and the last": (lambda xp, x, a: (lambda c: (xp.max(c, a), xp.min(c * 2, a), xp.take(c, -1, a)))(xp.cumsum(x, a)), 1),
     "several made of them": (lambda xp, x, a: (lambda c: (c * 2, c + x))(xp.cumsum(x, axis=a)), 1),
     "one way and the other": (lambda xp, x, a: (lambda c: (c * 2, xp.flip(c, a) + x))(xp.cumsum(x, axis=a)), 2),
+    "the last that was positive": (lambda xp, x, a: _filled(xp, x, a), 1),
     "folds of neighbours": (lambda xp, x, a: xp.max(xp.diff(xp.cumsum(x, axis=a), axis=a), axis=a, initial=0), 2),
     "folds across": (lambda xp, x, a: xp.max(xp.cumsum(x, axis=a), axis=-1), 2),
     "what the last is taken from": (lambda xp, x, a: _greatest_difference(xp, xp.cumsum(x, axis=a), a), 2),
@@ -49,6 +50,12 @@ PROGRAMS: dict[str, tuple[Function, int]] = {
 
 def _where_all_are_small(xp: Any, c: Any, axis: int) -> Any:
     return xp.where(xp.all(c < 9, axis=axis), xp.take(c, -1, axis=axis) * 3, 0)
+
+
+def _filled(xp: Any, x: Any, axis: int) -> Any:
+    """What stands last before every place where it is positive."""
+    places = np.arange(x.shape[axis]).reshape([-1 if k == axis else 1 for k in range(x.ndim)])
+    return xp.take_along_axis(x, xp.maximum.accumulate(xp.where(x > 0, places, 0), axis=axis), axis)
 
 
 def _greatest_difference(xp: Any, c: Any, axis: int) -> Any:
