@@ -26,6 +26,9 @@ LEAST_SAVED = 0.03
 MOST_PRODUCERS = 11
 # strips in strips: of a batch, of rows
 MOST_WITHIN = 1
+# of ways that are estimated to take no more times as long as the fastest that which has the least between its kernels: what is read and
+# written goes through the same cache
+ALIKE = 1.001
 # chains whose last kernels, so many, are steps that do the same, of about the same sizes: once so many of them take so many times as long
 # as their kernels alone, others are not tried
 SAME_STEPS, MOST_LOST, LOST = 4, 2, 1.25
@@ -136,8 +139,9 @@ class _Chains:
             return None
         parts = strips(groups, found, strip_rows(results, found, whole), self.within)
         ways = (parts, turned(parts)) if not self.within else (parts,)
-        kernels = [kernel for way in ways if way is not None for kernel in self.composed(groups, way)]
-        return min(kernels, key=self.price, default=None)
+        kernels = [(self.price(kernel), kernel) for way in ways if way is not None for kernel in self.composed(groups, way)]
+        least = min((ns for ns, _ in kernels), default=0.0)
+        return min((kernel for ns, kernel in kernels if ns <= least * ALIKE), key=_scratch_bytes, default=None)
 
     def composed(self, groups: Sequence[Group], parts: Strips) -> Iterator[Kernel]:
         """The kernels that run one strip after the other, each as it is, or in strips of its own."""
@@ -166,6 +170,10 @@ class _Chains:
 def _bytes(groups: Sequence[Group]) -> int:
     """What the results of groups of one build take."""
     return sum(build.size * itemsize(build.dtype) for (build,) in groups)
+
+
+def _scratch_bytes(kernel: Kernel) -> int:
+    return sum(buffer.size * itemsize(buffer.dtype) for buffer in kernel.scratch)
 
 
 def _steps(groups: Sequence[Group]) -> Iterator[Hashable]:
