@@ -151,7 +151,7 @@ def _rows_of_steps(given: Sequence[Given], count: int) -> tuple[Var, Var]:
     divisors = {term.args[1] for term in terms if isinstance(term, Apply) and term.op in ("floordiv", "mod") and depends(term, every)}
     least = min((by.value for by in divisors if isinstance(by, Const)), default=0)
     row = least if least >= LEAST_ROW and count % least == 0 else count
-    return Var("group", 0, count // row - 1), Var("step", 0, row - 1)
+    return Var("group", 0, count // max(row, 1) - 1), Var("step", 0, row - 1)
 
 
 def _are_worth_tables(result: Buffer, steps: int) -> bool:

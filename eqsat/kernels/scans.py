@@ -40,7 +40,7 @@ def scan_chains(
 
     def as_they_are(made: Made) -> tuple[Build, ...]:
         """What a kernel makes if it is builds, of which it reads what these do: of one in strips that is gone."""
-        read = {buffer.name for buffer in lowered[made].buffers} if made in lowered else set[str]()
+        read = {buffer.name for buffer in lowered[made].buffers if buffer.role == "in"} if made in lowered else set[str]()
         builds = tuple(build for build in made if isinstance(build, Build) and read.issuperset(names[source] for source in sources(build)))
         return builds if len(builds) == len(made) else ()
 

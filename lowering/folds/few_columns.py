@@ -149,14 +149,16 @@ class NarrowFold:
     def _in_one_row(self, value: Scalar, side: Var, lane: Var, row: Var) -> Generator[Stmt, None, Scalar]:
         """An element over the row that all sides are; before it what is the same for all of them, written as often."""
         known: dict[Scalar, Scalar] = {}
-        for load in dict.fromkeys(loads(value)):
+        for number, load in enumerate(dict.fromkeys(loads(value))):
             if depends(load.index, side):
                 known[load] = Load(load.buffer, substitute(load.index, {side: Const(0), lane: row}), load.dtype)
             elif depends(load.index, lane):
                 name = self.memory(row.extent, load.dtype)
                 known[load] = Load(name, row, load.dtype)
-                again = For(lane, "parallel", (Store(name, side * self.size + lane, load),))
-                yield For(side, "parallel", (again,))
+                own = {v: Var(f"{v.name}_{number}", v.lo, v.hi) for v in (side, lane)}
+                given = Load(load.buffer, substitute(load.index, own), load.dtype)
+                again = For(own[lane], "parallel", (Store(name, own[side] * self.size + own[lane], given),))
+                yield For(own[side], "parallel", (again,))
         return over(value, {}, known)
 
 

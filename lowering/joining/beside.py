@@ -117,7 +117,8 @@ def _rows_of(outer: For, each: For, passed: Sequence[Buffer], passing: Collectio
     first = _within(outer, each.variable * count, count, (outer, each))
     if not _keeps_to_parts((first, each.body), passed, each.variable):
         return None
-    body, scratch = _in_folds(first, each.body, passing), tuple[Buffer, ...]()
+    scratch: tuple[Buffer, ...] = ()
+    body = _in_folds(first, each.body, passing)
     if body is None and count > MOST_IN_PART and (found := _folds_in_parts(first, each, passed, passing)) is not None:
         body, scratch = found
     if body is None and not passing:
@@ -132,6 +133,7 @@ def _rows_of(outer: For, each: For, passed: Sequence[Buffer], passing: Collectio
 
 def _in_folds(rows: tuple[Stmt, ...], part: tuple[Stmt, ...], passing: Collection[str]) -> tuple[Stmt, ...] | None:
     """Rows that are done on the way of a fold of their part, which is all that reads what is passing; None where they are not."""
+    part = stored_in_folds(part)
     body = stored_in_folds((*rows, *part))
     return body if len(body) < len(rows) + len(part) and loaded(body).isdisjoint(passing) else None
 

@@ -84,7 +84,9 @@ def _is_simple(body: Scalar) -> bool:
 
 def _are_folded(scan: Scan) -> bool:
     """Whether builds are made of folds of the result along the axis, place by place, and of the last of it."""
-    return any(folds_of(made.body) for made in scan.made) and all(_is_of_folds(scan, made) for made in scan.made)
+    if len({made.shape for made in scan.made}) > 1 or not any(folds_of(made.body) for made in scan.made):
+        return False
+    return all(_is_of_folds(scan, made) for made in scan.made)
 
 
 def _is_of_folds(scan: Scan, made: Build) -> bool:

@@ -53,6 +53,7 @@ PROGRAMS: dict[str, Callable[[Any, Any], Any]] = {
     "deviations": lambda xp, x: xp.std(x, axis=0),
     "both": lambda xp, x: xp.max(x, axis=0) - xp.min(x, axis=0),
     "by columns": lambda xp, x: xp.sum(x * x[0], axis=0),
+    "by several rows": lambda xp, x: xp.sum(abs(x * x[0] + x[1]) - x[2], axis=0),
     "by rows": lambda xp, x: xp.sum(x * x[:, :1], axis=0),
     "backwards": lambda xp, x: xp.sum(x[:, ::-1] * x, axis=0),
     "normalized": lambda xp, x: (x - xp.mean(x, axis=0)) / (1 + xp.std(x, axis=0)),
