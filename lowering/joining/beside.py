@@ -262,7 +262,7 @@ def _of_parts(fold: Fold, parts: Buffer) -> Fold:
 def _is_alone(fold: Fold) -> bool:
     """Whether a fold of elements needs no other one, nor what stands before it."""
     known = {stmt.name for stmt in fold.body if isinstance(stmt, Let)}
-    read = {term.name for value in values_of((fold,)) for term in scalars(value) if isinstance(term, Temp)}
+    read = {term.name for value in values_of((*fold.body, fold)) for term in scalars(value) if isinstance(term, Temp)}
     return not fold.variable.lo and all(isinstance(stmt, Let) for stmt in fold.body) and read <= known
 
 

@@ -22,7 +22,7 @@ from math import isqrt, prod
 
 from eqsat.ir.dtypes import carrier, is_float, itemsize
 from eqsat.ir.index import Index, Var
-from eqsat.ir.loops import Load, over
+from eqsat.ir.loops import Load, Temp, over
 from eqsat.ir.tensor import Build, Call, Literal, Read, Reduce, Scalar, axis, has_fold, reindexed, scalars
 from eqsat.ir.vectorizable import is_joint_value
 from eqsat.lowering.affine import Forms
@@ -271,6 +271,9 @@ def _made_of_two(chain: tuple[Reduce, ...], loops: Sequence[Var], free: Free) ->
         others = [term for term in sides if term not in (*left, *right)]
         if len(left) == len(right) == 1 and all(isinstance(term, Literal) for term in others):
             product = Product(chain, (left[0],), (right[0],), inside)
+            rest = scalars(product.term(Temp("left", chain[0].dtype), Temp("right", chain[0].dtype)))
+            if not all(isinstance(term, Call | Literal | Temp) for term in rest):
+                return None  # what both loops change is read besides
             return product if left[0].dtype == right[0].dtype == chain[0].dtype and product.terms >= LEAST_TERMS else None
     return None
 
