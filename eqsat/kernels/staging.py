@@ -173,7 +173,7 @@ def _bytes(groups: Sequence[Group]) -> int:
 
 
 def _scratch_bytes(kernel: Kernel) -> int:
-    return sum(buffer.size * itemsize(buffer.dtype) for buffer in kernel.scratch)
+    return sum(kernel.bytes[buffer.name] for buffer in kernel.scratch)
 
 
 def _steps(groups: Sequence[Group]) -> Iterator[Hashable]:

@@ -9,7 +9,8 @@ accesses bring near in touched.py.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Container, Sequence
 from math import log2, prod
 
 from eqsat.codegen import shares
@@ -102,8 +103,15 @@ class _Pricer(VectorCosts):
         super().__init__(kernel, model)
         self.rolled = rolled_loops(kernel)
         self.apart = kept_apart(kernel, self.rolled, remembered(kernel))
-        self.kept_places = {stmt.name for stmt in statements(kernel.body) if isinstance(stmt, Let) and _is_running(stmt.value, kernel)}
+        self.kernel = kernel
         self.registers = SUMS if self.target.vector_bytes >= WIDE_BYTES else FEW_SUMS
+
+    @functools.cached_property
+    def running(self) -> frozenset[str]:
+        """Names of the greatest or least values so far: as places, near those of the step before."""
+        own = {buffer.name for buffer in self.kernel.scratch}
+        lets = [stmt for stmt in statements(self.kernel.body) if isinstance(stmt, Let)] if own else []
+        return frozenset(let.name for let in lets if _is_running(let.value, own))
 
     def total_ns(self, kernel: Kernel) -> float:
         """All of it, on one thread."""
@@ -260,7 +268,7 @@ class _Pricer(VectorCosts):
                 and (cycles := self.target.choosing_cycles(term.dtype, term.shape)) < self.target.gather_cycles
             ):
                 return Work(loads=place.count * cycles * len(term.args), rest=self.bytes[term.buffer] * byte_ns)
-            is_near = any(isinstance(arg, Temp) and arg.name in self.kept_places for arg in term.args)
+            is_near = any(isinstance(arg, Temp) and arg.name in self.running for arg in term.args)
             each = itemsize(term.dtype) if is_near else LINE_BYTES
             return Work(loads=place.count * self.target.gather_cycles * len(term.args), rest=place.count * each * byte_ns)
         rows = place.count / max(inner.extent, 1) * self.target.gather_cycles * (len(term.args) - 1)
@@ -320,8 +328,7 @@ class _Pricer(VectorCosts):
         return Work(operations=self.index_cycles(term, place) / self.together("int32", place, lanes))
 
 
-def _is_running(value: Scalar, kernel: Kernel) -> bool:
-    """Whether a value is the greatest or least so far: as a place, one near that of the step before."""
-    own = {buffer.name for buffer in kernel.scratch}
+def _is_running(value: Scalar, own: Container[str]) -> bool:
+    """Whether a value is the greatest or least of what is kept in memory of the kernel's own and of another value."""
     is_extremum = isinstance(value, Call) and value.op in ("maximum", "minimum")
     return is_extremum and any(isinstance(arg, Load) and arg.buffer in own for arg in operands(value))
