@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import ctypes
 import functools
+import sys
 import types
 from typing import Any, cast
 
 from eqsat.running.direct_call import KnownPlans
 from eqsat.running.plan import Plan
+
+# Py_TPFLAGS_HAVE_VECTORCALL, and where the flags of a type are in memory
+VECTORCALL, TYPE_FLAGS = 1 << 11, 168
 
 
 class Compiled(functools.partial[Any]):
@@ -32,3 +37,15 @@ class Compiled(functools.partial[Any]):
         call = known.called(id(plan), lambda: plan.direct, plan)
         if call is not None and call is not self.func:
             cast(Any, self).__setstate__((call, (), {}, self.__dict__))
+
+
+def _call_like_partial() -> None:
+    """Let CPython 3.11 call a Compiled as it calls a partial, without a tuple and a dict of the arguments: a class made by Python code does
+    not take that from its base there, since its `__call__` could be replaced, which nobody does here.  Later versions do."""
+    flags = ctypes.c_ulong.from_address(id(Compiled) + TYPE_FLAGS)
+    if flags.value == Compiled.__flags__:
+        flags.value |= functools.partial.__flags__ & VECTORCALL
+
+
+if sys.implementation.name == "cpython" and sys.version_info < (3, 12):
+    _call_like_partial()

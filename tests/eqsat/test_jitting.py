@@ -350,6 +350,11 @@ def doubled(x: Any) -> Any:
     return x * 2
 
 
+def test_calls_need_no_tuple_of_arguments() -> None:
+    vectorcall = 1 << 11  # Py_TPFLAGS_HAVE_VECTORCALL
+    assert type(doubled).__flags__ & vectorcall == partial.__flags__ & vectorcall
+
+
 def test_compiled_functions_are_pickled_by_name() -> None:
     assert pickle.loads(pickle.dumps(doubled)) is doubled
     assert copy.deepcopy([doubled])[0] is doubled
