@@ -156,9 +156,9 @@ class Result(OfOneProcess, Shown):
 
     prepare = compile
 
-    def __call__(self, *arrays: Any) -> Any:
-        """Compute; arrays in the order of the program's inputs."""
-        return self._plan(*arrays)
+    def __call__(self, *arrays: Any, out: Any = None) -> Any:
+        """Compute; arrays in the order of the program's inputs, and `out` for the results, as a plan takes them."""
+        return self._plan(*arrays, out=out)
 
     @property
     def llvm_ir(self) -> str:

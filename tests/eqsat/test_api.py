@@ -342,6 +342,12 @@ def test_a_plan_reads_arrays_of_any_layout() -> None:
         plan()
 
 
+def test_a_result_computes_into_an_array_of_the_caller() -> None:
+    result, out = eqsat.optimize(moved, F), np.full_like(moved(F), np.nan)
+    assert result(F, out=out) is out
+    assert_close(out, moved(F))
+
+
 def test_results_never_alias_arguments_constants_or_each_other() -> None:
     held = np.arange(4.0)
 
