@@ -69,6 +69,8 @@ SORTED_ALONE = 0.45
 SORTED_AT_ONCE = 8
 # loops of functions that step over more are vectors from so many iterations on
 SORTED_STEP, LONG_ROW = 4, 128
+# starting the iterations one by one behind whole vectors, in such iterations, and one that moves what else vectors hold all of
+REST_STARTS, MOVED_ALONE = 4.0, 0.5
 
 
 def nest_ns(kernel: Kernel, target: Target, costs: Costs = DEFAULT_COSTS) -> float:
@@ -210,8 +212,10 @@ class _Pricer(VectorCosts):
         extent, stepped = place.inner.extent, [offset for offset in offsets if place.is_stepped(offset)]
         if stepped and extent > SORTED_AT_ONCE and place.is_written_out_soon:
             return 0.25
+        whole, rest = divmod(extent, NEIGHBOURING_LINES)
         if all(place.fills(offset) for offset in stepped):
-            return 1.0
+            alone = REST_STARTS + rest * MOVED_ALONE if stepped and whole and rest and place.only_moves else 0.0
+            return min(1.0, extent / NEIGHBOURING_LINES / (whole + alone)) if alone else 1.0
         if place.is_written_out:  # and what it reads is gathered
             return 0.25
         if (
@@ -221,7 +225,8 @@ class _Pricer(VectorCosts):
         ):
             return 0.0
         whole = (extent - 1) // NEIGHBOURING_LINES  # LLVM does the last iterations one by one
-        return extent / NEIGHBOURING_LINES / (whole + extent - whole * NEIGHBOURING_LINES)
+        rest = extent - whole * NEIGHBOURING_LINES
+        return extent / NEIGHBOURING_LINES / (whole + rest + (REST_STARTS if whole else 0.0))
 
     def together(self, dtype: str, place: Place, lanes: float) -> float:
         """How many iterations one instruction does; those that fill no vector are done in one of half its width, and one by one, where

@@ -74,6 +74,11 @@ class Place:
         return any(isinstance(term, Call) and term.op in FUNCTIONS for term in scalars(*values))
 
     @functools.cached_property
+    def only_moves(self) -> bool:
+        """Whether the innermost loop computes nothing."""
+        return self.loop is not None and not any(isinstance(term, Call) for term in scalars(*values_of((self.loop, *self.loop.body))))
+
+    @functools.cached_property
     def is_written_out(self) -> bool:
         """Whether the innermost loop is so short that LLVM writes it out."""
         return self.loop is not None and is_short(self.loop)
@@ -117,13 +122,17 @@ class Place:
 
     def reached(self, offset: Index) -> frozenset[int]:
         """Where the accesses of one iteration are that lie in the same vectors as this one, those of unrolled loops among them."""
-        form, apart = self.forms(offset), abs(coefficient(offset, self.inner) or 1) if self.inner is not None else 1
-        own = form.constant
-        found = self.beside.get(frozenset(form.terms.items()), frozenset()) | {own}
+        own, apart = self.forms(offset).constant, abs(coefficient(offset, self.inner) or 1) if self.inner is not None else 1
+        return frozenset(place for place in self.accessed(offset) if abs(place - own) < apart)
+
+    def accessed(self, offset: Index) -> frozenset[int]:
+        """Where the accesses of one iteration are that differ from this one by constants, those of unrolled loops among them."""
+        form = self.forms(offset)
+        found = self.beside.get(frozenset(form.terms.items()), frozenset()) | {form.constant}
         for variable in self.unrolled:
             steps = self.steps(offset, variable) if depends(offset, variable) else (0,)
             found = frozenset(first + step for first in found for step in steps)
-        return frozenset(place for place in found if abs(place - own) < apart)
+        return found
 
     def steps(self, offset: Index, variable: Var) -> tuple[int, ...]:
         """How far an access goes in each iteration of a short loop."""
@@ -137,8 +146,12 @@ class Place:
     def fills(self, offset: Index) -> bool:
         """Whether accesses that step over elements touch all of them, from one iteration to the next: whole vectors, which are sorted."""
         step = coefficient(offset, self.inner) if self.inner is not None else None
-        reached = self.reached(offset)
-        return step is not None and len(reached) == abs(step) == max(reached) - min(reached) + 1
+        if step is None:
+            return False
+        row, accessed = {self.forms(offset).constant}, self.accessed(offset)
+        while more := {place + way for place in row for way in (-1, 1)} & accessed - row:
+            row |= more
+        return step != 0 and len(row) % step == 0
 
     def is_stepped(self, offset: Index) -> bool:
         """Whether an access steps over elements in the loop that runs in vectors."""
