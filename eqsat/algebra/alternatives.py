@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from eqsat.algebra.constants import as_function
@@ -12,6 +12,7 @@ from eqsat.algebra.extrema import without_invariants
 from eqsat.algebra.gathers import without_stored_tensors
 from eqsat.algebra.magnitudes import with_magnitudes, with_squared_parts
 from eqsat.algebra.narrowing import only_what_is_read
+from eqsat.algebra.operands import Computed
 from eqsat.algebra.points import Chosen, at_places, without_spikes
 from eqsat.algebra.polynomial import collected, with_common_factor
 from eqsat.algebra.products import LARGEST_COEFFICIENT, CoefficientError, Opener, variables_of
@@ -195,15 +196,17 @@ def alternatives(program: Program, numerics: Numerics) -> dict[Tensor, tuple[Alt
     every = list(tensors(*program.outputs))
     if any(isinstance(tensor, Build) and not _work(tensor) for tensor in every):
         return found
-    folded: set[Tensor] = set()
+    folded, computed = set[Tensor](), Computed()
     for tensor in every:
         if isinstance(tensor, Build):
             if any(isinstance(term, Reduce) or (isinstance(term, Read) and term.tensor in folded) for term in scalars(tensor.body)):
                 folded.add(tensor)
             rows = [row for row in ROWS if row.allows(tensor.dtype, numerics) and (tensor in folded or not row.folds)]
             checked = is_inexact(tensor.dtype) and numerics != "fast"
-            every_way = (Alternative(row.name, one, checked and one.asks) for row in rows for one in _found(row, tensor))
+            every_way = (Alternative(row.name, one, checked and one.asks) for row in rows for one in _found(row, tensor, computed))
             ways = tuple(way for way in every_way if way.found.build is not tensor and not (checked and way.found.assumes))
+            if (alike := computed.before(tensor)) is not None:
+                ways = (*ways, Alternative("operand-order", Found(alike), False))
         else:
             function = as_function(tensor) if isinstance(tensor, Constant) else None
             ways = (Alternative("constant-is-function", Found(function), False),) if function is not None else ()
@@ -212,11 +215,14 @@ def alternatives(program: Program, numerics: Numerics) -> dict[Tensor, tuple[Alt
     return found
 
 
-def _found(row: AlgebraRow, tensor: Build) -> list[Found]:
+def _found(row: AlgebraRow, tensor: Build, computed: Computed) -> list[Found]:
+    """What a row finds, over what is `computed` where it makes the same."""
     try:
-        return list(row.find(tensor))
+        every = list(row.find(tensor))
     except CoefficientError:
         return []
+    reused = ((found, *computed.reused(found.build, found.made)) if found.made else (found, found.build, ()) for found in every)
+    return [replace(found, build=build, made=made) for found, build, made in reused]
 
 
 def _work(tensor: Build) -> int:

@@ -8,7 +8,8 @@ variables that the rest of the product or the result still needs.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import prod
@@ -40,6 +41,14 @@ class Plan:
     def folded(self) -> Loops:
         """The variables that it sums over."""
         return tuple(dict.fromkeys(v for part in self.inner for v in part.loops if v not in self.loops))
+
+    @property
+    def alike(self) -> tuple[Shape, Shape, frozenset[tuple[Scalar, int]]]:
+        """The same for plans that differ in the names of their loops and the order of their factors alone."""
+        env: dict[Var, Index] = {v: axis(k, v.extent) for k, v in enumerate(self.loops)}
+        env |= {v: reduction(k, v.extent) for k, v in enumerate(v for v in variables_of(*self.factors) if v not in self.loops)}
+        counted = Counter(reindexed(factor, env) for factor in self.factors)
+        return tuple(v.extent for v in self.loops), tuple(v.extent for v in env), frozenset(counted.items())
 
     @property
     def is_factor(self) -> bool:
@@ -77,9 +86,14 @@ class _Orders:
                 self._best[mask] = Plan(factors, loops, 0 if loops == own else trips(own))
             else:
                 splits = [(self.best(left), self.best(mask ^ left)) for left in _halves(mask)]
-                plans = (Plan(factors, loops, a.work + b.work + trips({*a.loops, *b.loops}), (a, b)) for a, b in splits)
+                plans = (Plan(factors, loops, _work_of(a, b) + trips({*a.loops, *b.loops}), (a, b)) for a, b in splits)
                 self._best[mask] = min(plans, key=lambda plan: plan.work)
         return self._best[mask]
+
+
+def _work_of(a: Plan, b: Plan) -> int:
+    """The work of two parts; of two that are computed alike, as those of x @ A.T @ A @ x, one is the other at other loops."""
+    return a.work if a.work == b.work and a.alike == b.alike else a.work + b.work
 
 
 def _halves(mask: int) -> Iterator[int]:
@@ -102,6 +116,7 @@ class Spelling:
     """Tensors for a plan; `made` are those between, sources first."""
 
     made: list[Build] = field(default_factory=list)
+    _alike: dict[Hashable, Build] = field(default_factory=dict)
 
     def result(self, plan: Plan, product: Product, shape: Shape, dtype: str) -> Build:
         """The tensor of the whole product, with its coefficient and the bound variables that no factor depends on."""
@@ -121,9 +136,11 @@ class Spelling:
         """The value of a plan at its loops: a factor, or a read of the tensor that is made of it."""
         if plan.is_factor:
             return plan.factors[0]
-        env: dict[Var, Index] = {v: axis(k, v.extent) for k, v in enumerate(plan.loops)}
-        tensor = Build(tuple(v.extent for v in plan.loops), self._folded(plan, env))
-        self.made.append(tensor)
+        tensor = self._alike.get(plan.alike)
+        if tensor is None:
+            env: dict[Var, Index] = {v: axis(k, v.extent) for k, v in enumerate(plan.loops)}
+            tensor = self._alike[plan.alike] = Build(tuple(v.extent for v in plan.loops), self._folded(plan, env))
+            self.made.append(tensor)
         return Read(tensor, plan.loops)
 
     def _folded(self, plan: Plan, env: dict[Var, Index]) -> Scalar:

@@ -15,6 +15,7 @@ from fractions import Fraction
 from math import prod
 
 from eqsat.algebra.contraction import CONTRACTION_GAIN, Plan, Spelling, cheapest_order
+from eqsat.algebra.operands import unmoved
 from eqsat.algebra.points import of_one_point
 from eqsat.algebra.products import (
     MOST_FACTORS,
@@ -32,11 +33,13 @@ from eqsat.algebra.products import (
     tensor_of,
     variables_of,
 )
-from eqsat.ir.index import Index, Var
-from eqsat.ir.tensor import Build, Call, Literal, Read, Reduce, Scalar, Tensor, axes, has_fold, operands, reindexed
+from eqsat.ir.index import Index, Var, depends
+from eqsat.ir.tensor import Build, Call, Literal, Read, Reduce, Scalar, Tensor, axes, has_fold, operands, reindexed, scalars
 
 # elements that are looked at
 MOST_ELEMENTS = 400
+# visits that an element counts for which is read from a row and from a column
+ACROSS = 3
 
 
 @dataclass(frozen=True)
@@ -143,7 +146,19 @@ def _like_terms(products: Sequence[Product]) -> tuple[list[Product], bool]:
 
 def _written(tensor: Tensor) -> int:
     """How many elements are visited to compute a tensor as it is written; none for a movement."""
-    return _visits(tensor.body) * prod(tensor.shape) if isinstance(tensor, Build) and not isinstance(tensor.body, Read) else 0
+    if not isinstance(tensor, Build) or isinstance(tensor.body, Read):
+        return 0
+    return _visits(tensor.body) * prod(tensor.shape) * (ACROSS if _reads_across(tensor) else 1)
+
+
+def _reads_across(tensor: Build) -> bool:
+    """Whether a tensor adds up rows of one and columns of another, as A + A.T."""
+    if len(tensor.shape) < 2 or has_fold(tensor.body):
+        return False
+    last = axes(tensor.shape)[-1]
+    reads = [unmoved(term) for term in scalars(tensor.body) if isinstance(term, Read)]
+    ways = {depends(read.indices[-1], last) for read in reads if any(depends(index, last) for index in read.indices)}
+    return len(ways) == 2
 
 
 def _visits(term: Scalar) -> int:

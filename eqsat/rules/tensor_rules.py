@@ -218,6 +218,7 @@ ALGEBRA = Table(
             "(f(a @ b) @ c)[k] = f(a[k] @ b) @ c",
             "what is read at some places of an axis that no fold goes along is computed there alone, and so what that is made of",
         ),
+        SumRow("operand-order", "x @ a.T = a @ x", "what is computed twice with operands in another order: a sum of the same products"),
         SumRow(
             "element-of-choices",
             "where(i < 3, x[i + 5], x[i - 3]) = x[where(i < 3, i + 5, i - 3)]",
