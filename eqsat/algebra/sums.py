@@ -3,8 +3,8 @@
     sum i. (sum k. A[i,k]*B[k,j]) + c[j]   =   (sum k. u[k]*B[k,j]) + n*c[j]   where u[k] = sum i. A[i,k]
     sum k. (I[i,k] - v[i]*w[k])*A[k,j]     =   A[i,j] - v[i]*u[j]              where u[j] = sum k. w[k]*A[k,j]
 
-One factor of a product may be a sum.  Where two are, as in squares of differences, what is written is what people mean: the products
-would be far larger than their sum.
+One factor of a product may be a sum.  Where two are, as in squares of differences, or where it is the difference of two given elements,
+what is written is what people mean: the products would be far larger than their sum.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from eqsat.algebra.products import (
     tensor_of,
     variables_of,
 )
+from eqsat.ir.dtypes import is_inexact
 from eqsat.ir.index import Index, Var, depends
 from eqsat.ir.tensor import Build, Call, Literal, Read, Reduce, Scalar, Tensor, axes, has_fold, operands, reindexed, scalars
 
@@ -103,7 +104,7 @@ class _Expansion:
             yield from (product.scaled(-1) for product in self.of(args[0], env))
         elif is_call(term, "multiply"):
             left, right = self.of(args[0], env), self.of(args[1], env)
-            if len(left) > 1 and len(right) > 1:
+            if (len(left) > 1 and len(right) > 1) or any(map(_is_difference, args)):
                 yield Product(factors=(reindexed(term, env),))
             else:
                 yield from (a.times(b) for a in left for b in right)
@@ -121,6 +122,26 @@ class _Expansion:
             yield from self.of(*inner)
         else:
             yield Product(factors=(reindexed(term, env),))
+
+
+def _is_difference(term: Scalar) -> bool:
+    """Whether a term is the difference of two elements as they are given, which is exact where they are close, as x[j] - x[i] of points
+    far from the origin: the difference of what they are multiplied with would have lost that."""
+    while True:
+        if isinstance(term, Read) and isinstance(tensor := unmoved(term).tensor, Build) and not has_fold(tensor.body):
+            term = tensor.body
+        elif divisor(term) is not None or is_call(term, "negative"):
+            (term, *_) = operands(term)
+        else:
+            return is_inexact(term.dtype) and is_call(term, "subtract") and all(map(_is_given, operands(term)))
+
+
+def _is_given(term: Scalar) -> bool:
+    """Whether an element is none that is computed by sums or products."""
+    if not isinstance(term, Read):
+        return isinstance(term, Literal)
+    tensor = unmoved(term).tensor
+    return not isinstance(tensor, Build) or not _is_sum_or_product(tensor.body)
 
 
 def _is_sum_or_product(body: Scalar) -> bool:
