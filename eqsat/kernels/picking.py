@@ -21,7 +21,7 @@ from eqsat.kernels.joined import Made, joined
 from eqsat.kernels.loop_terms import simplifier
 from eqsat.kernels.on_the_way import OnTheWay, on_the_way
 from eqsat.kernels.row_chains import row_chains
-from eqsat.kernels.scans import scan_chains
+from eqsat.kernels.scans import only_scanned, scan_chains, taken_apart
 from eqsat.kernels.siblings import chosen, levels_of, siblings_of
 from eqsat.kernels.staging import chains
 from eqsat.kernels.step_loops import StepBody, at_same_places, loop_kernel, made_within, step_kernel
@@ -151,9 +151,12 @@ def _nests(rewritten: OnTheWay, model: CostModel, lowering: _Lowering, bodies: M
     others = [build for build in builds if build not in elsewhere]
     siblings = siblings_of(others, levels)
     stay = {*kept, *program.outputs}
-    picked = lowering.picked([*((build,) for build in others), *siblings, *rewritten.groups], names)
+    summed = only_scanned(builds, {*kept, *parts.outputs}, parts.steps)
+    together = [one for group in rewritten.groups for one in taken_apart(group, summed)]
+    picked = lowering.picked([*((build,) for build in others), *siblings, *together], names)
     ns = {group: priced for group, (priced, _) in picked.items()}
-    groups = sorted([*chosen(others, siblings, ns, model), *rewritten.groups], key=lambda group: levels[group[0]])
+    side_by_side = [one for group in chosen(others, siblings, ns, model) for one in taken_apart(group, summed)]
+    groups = sorted([*side_by_side, *together], key=lambda group: levels[group[0]])
     found = _Found({group: picked[group][1] for group in groups}, names, levels)
     running: dict[Made, Kernel] = {}
     running |= {one.results: kernel for one in parts.steps if (kernel := step_kernel(one, names, program.sizes, within)) is not None}

@@ -10,6 +10,7 @@ from eqsat.ir.steps import PlacedStep
 from eqsat.ir.tensor import Build, Tensor, sources
 from eqsat.kernels.joined import Chain, Made, readers_of
 from eqsat.kernels.step_loops import scan_of
+from eqsat.kernels.terms import Group
 from eqsat.lowering.joining.scanned import Scan, scanned
 from eqsat.pricing.cycles import Costs
 from eqsat.pricing.nest_costs import nest_ns
@@ -19,6 +20,19 @@ from eqsat.pricing.target import Target
 LEAST_SAVED = 0.03
 # a kernel with its index terms simplified, and what it costs
 Pricing = Callable[[Kernel], tuple[float, Kernel]]
+
+
+def only_scanned(builds: Sequence[Build], stay: Collection[Tensor], steps: Sequence[PlacedStep]) -> set[Tensor]:
+    """What nothing reads but running sums, which may compute it on the way."""
+    scans = [placed for placed in steps if scan_of(placed) is not None]
+    elsewhere = {source for build in builds for source in sources(build)}.union(stay)
+    elsewhere.update(given for placed in steps if placed not in scans for given in placed.given)
+    return {given for placed in scans for given in placed.given} - elsewhere
+
+
+def taken_apart(group: Group, scanned: Collection[Tensor]) -> list[Group]:
+    """Builds that are one kernel, unless running sums compute each of them."""
+    return [(build,) for build in group] if set(scanned).issuperset(group) else [group]
 
 
 def scan_chains(
