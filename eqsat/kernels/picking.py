@@ -233,7 +233,8 @@ def _as_before(nest: PlacedKernel, found: OnTheWay) -> PlacedKernel:
         return tuple(found.before.get(tensor, tensor) for tensor in tensors)
 
     made = before(nest.made)
-    within = (*before(nest.within), *(one for tensor in made for one in found.within.get(tensor, ())))
+    inner = before(nest.within)
+    within = (*inner, *(one for tensor in (*inner, *made) for one in found.within.get(tensor, ())))
     part_of = tuple((_builds(before(group)), share) for group, share in nest.part_of)
     over = tuple(zip(before(read for read, _ in nest.over), before(one for _, one in nest.over), strict=True))
     apart = nest.apart and (nest.apart[0], before(nest.apart[1]))

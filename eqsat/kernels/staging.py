@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from itertools import chain, takewhile
 from typing import Protocol
 
 from eqsat.ir.dtypes import itemsize
@@ -85,7 +85,7 @@ class _Chains:
             for tensor in dict.fromkeys(source for build in group for source in sources(build)):
                 readers.setdefault(tensor, []).append(group)
         steady = _constant(groups)
-        possible = [g for g in groups if len(g) == 1 and g[0] not in stay and g[0] not in steady and g[0] in readers]
+        possible = [group for group in groups if all(one not in stay and one not in steady and one in readers for one in group)]
         found: list[Chain] = []
         taken: set[Group] = set()
         for results in reversed(groups):
@@ -106,7 +106,8 @@ class _Chains:
             if priced is not None:
                 self.lost[steps] += priced[0] > LOST * alone
                 yield alone * (1 - LEAST_SAVED) - priced[0], Chain(whole, priced[1])
-        joined = as_one(results, [build for (build,) in producers], self.once) if not self.within else None
+        alone_made = [group[0] for group in takewhile(lambda group: len(group) == 1, producers)]
+        joined = as_one(results, alone_made, self.once) if not self.within else None
         if joined is not None:
             count, build = joined
             ((ns, kernel),) = self.lowering.cheapest([(build,)], {**self.names, build: self.names[results[0]]}).values()
@@ -131,8 +132,7 @@ class _Chains:
 
     def in_strips(self, groups: Sequence[Group]) -> Kernel | None:
         results = groups[-1]
-        producers: list[Build] = [build for (build,) in reversed(groups[:-1])]
-        found = windows(results, producers)
+        found = windows(results, _last_first(groups[-2::-1]))
         assert found is not None
         whole = read_whole(groups, found)
         if whole > WHOLE_BYTES:
@@ -168,8 +168,13 @@ class _Chains:
 
 
 def _bytes(groups: Sequence[Group]) -> int:
-    """What the results of groups of one build take."""
-    return sum(build.size * itemsize(build.dtype) for (build,) in groups)
+    """What the results of groups take."""
+    return sum(build.size * itemsize(build.dtype) for group in groups for build in group)
+
+
+def _last_first(groups: Iterable[Group]) -> list[Build]:
+    """The builds of groups that are given the last first."""
+    return [build for group in groups for build in reversed(group)]
 
 
 def _scratch_bytes(kernel: Kernel) -> int:
@@ -199,8 +204,8 @@ def _longest(results: Group, possible: Sequence[Group], readers: Mapping[Tensor,
     for group in possible:
         if len(found) == MOST_PRODUCERS:
             break
-        (build,) = group
-        inside = all(reader == results or reader in found for reader in readers[build])
-        if inside and windows(results, [*(one for (one,) in found), build]) is not None:
-            found.append(group)
+        if all(reader == results or reader in found for build in group for reader in readers[build]):
+            rows = windows(results, _last_first([*found, group]))
+            if rows is not None and len({rows[build] for build in group}) == 1:
+                found.append(group)
     return found

@@ -66,7 +66,14 @@ def by_columns(xp: Any, x: Any) -> Any:
     return y[1:] / y[:-1]
 
 
-FUNCTIONS = (blurred_gradient, pooled, rows_of_a_product, two_results, by_columns)
+def between_extremes(xp: Any, x: Any) -> Any:
+    """The least and the greatest of three rows, which one kernel makes, and of these in three columns."""
+    least, most = (f(f(x[:-2], x[1:-1]), x[2:]) for f in (xp.minimum, xp.maximum))
+    least, most = (f(f(y[:, :-2], y[:, 1:-1]), y[:, 2:]) for f, y in ((xp.maximum, least), (xp.minimum, most)))
+    return most - least
+
+
+FUNCTIONS = (between_extremes, blurred_gradient, pooled, rows_of_a_product, two_results, by_columns)
 
 
 @pytest.mark.usefixtures("everywhere")
@@ -160,6 +167,14 @@ def test_chains_of_steps_that_do_the_same_are_given_up_once_two_have_lost(monkey
         assert_close(result(x), tree(x))
         counts.append(len(priced))
     assert counts[0] <= 12 < 2 * counts[0] < counts[1]
+
+
+def test_what_one_kernel_makes_together_is_in_strips_of_the_next() -> None:
+    x = RNG.integers(0, 256, (722, 1282)).astype(np.uint8)
+    result = eqsat.optimize(lambda y: between_extremes(enp, y), x)
+    (nest,) = result.nests
+    assert len(nest.within) == 2
+    assert_close(result(x), between_extremes(np, x))
 
 
 def test_a_stencil_of_stencils_is_one_kernel_where_memory_is_what_it_costs() -> None:
