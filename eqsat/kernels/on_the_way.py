@@ -40,6 +40,11 @@ class OnTheWay:
     before: Mapping[Tensor, Tensor] = field(default_factory=dict)
     within: Mapping[Tensor, Group] = field(default_factory=dict)
 
+    @property
+    def read_apart(self) -> set[Tensor]:
+        """What those that are made apart read, which is stored for them."""
+        return {source for tensor in self.apart for source in sources(tensor)}
+
 
 @dataclass(frozen=True)
 class _Together:
@@ -66,7 +71,7 @@ def on_the_way(parts: Parts, kept: Collection[Tensor], apart: frozenset[Tensor],
     levels = levels_of(every, parts.steps)
     alone = {*compared_with_itself(program, lowering.options.numerics), *apart}
     siblings = siblings_of(builds, levels)
-    possible = _possible(builds, levels, alone, {*kept, *program.outputs, *apart})
+    possible = _possible(builds, levels, alone, {*kept, *program.outputs, *apart, *as_it_was.read_apart})
     taken = [group for group in possible if _is_cheaper(group, siblings, levels, model, lowering)]
     while taken:
         found = _over(as_it_was, taken)

@@ -150,7 +150,7 @@ def _nests(rewritten: OnTheWay, model: CostModel, lowering: _Lowering, bodies: M
     elsewhere = within.union(*rewritten.groups)
     others = [build for build in builds if build not in elsewhere]
     siblings = siblings_of(others, levels)
-    stay = {*kept, *program.outputs}
+    stay = {*kept, *program.outputs, *rewritten.read_apart}
     summed = only_scanned(builds, {*kept, *parts.outputs}, parts.steps)
     together = [one for group in rewritten.groups for one in taken_apart(group, summed)]
     picked = lowering.picked([*((build,) for build in others), *siblings, *together], names)

@@ -165,3 +165,20 @@ def test_arrays_of_a_body_are_no_arrays_of_the_program() -> None:
 
     with pytest.raises(UsageError):
         eqsat.trace(leaking, V)
+
+
+@pytest.mark.parametrize("beside", [lambda xp, x: xp.cumsum(x, 1), lambda xp, x: x * 0.5 + xp.roll(x, 1, axis=0)])
+def test_what_a_loop_reads_on_its_way_is_stored_for_it(beside: Any) -> None:
+    """The array that the rows of a recurrence are put into is computed by its loop, and read by nothing else that is a kernel."""
+
+    def both(xp: Any, x: Any) -> Any:
+        rows = xp.reshape(x, (36, 24, 2, 19))
+        steps = xp.zeros_like(rows)
+        steps[0] = rows[0]
+        for t in range(1, 36):
+            steps[t] = 0.9 * steps[t - 1] + rows[t]
+        return beside(xp, rows), steps
+
+    x = RNG.standard_normal((8, 8, 513))
+    for found, expected in zip(eqsat.jit(lambda a: both(enp, a))(x), both(np, x), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
