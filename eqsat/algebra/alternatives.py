@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -20,7 +20,7 @@ from eqsat.algebra.repeats import without_repeats
 from eqsat.algebra.sums import in_parts
 from eqsat.algebra.tables import in_tables
 from eqsat.ir.dtypes import is_inexact
-from eqsat.ir.tensor import Build, Constant, Program, Read, Reduce, Tensor, axes, has_fold, scalars, tensors
+from eqsat.ir.tensor import Build, Constant, Program, Read, Reduce, Tensor, axes, has_fold, over, scalars, sources, tensors
 from eqsat.options import Numerics
 
 # what a row does to floats: nothing; it rounds differently; it assumes that all are finite
@@ -221,8 +221,19 @@ def _found(row: AlgebraRow, tensor: Build, computed: Computed) -> list[Found]:
         every = list(row.find(tensor))
     except CoefficientError:
         return []
-    reused = ((found, *computed.reused(found.build, found.made)) if found.made else (found, found.build, ()) for found in every)
-    return [replace(found, build=build, made=made) for found, build, made in reused]
+    return [_over(found, computed.instead(found.made), computed) if found.made else found for found in every]
+
+
+def _over(found: Found, instead: Mapping[Tensor, Build], computed: Computed) -> Found:
+    """What was found over other tensors than those that were made for it; as it is where one of those has to be finite that would be gone."""
+    build = over(found.build, {source: instead.get(source, source) for source in sources(found.build)})
+    assert isinstance(build, Build)
+    read = set(tensors(build))
+    if any(instead[tensor] not in read for tensor in found.finite if tensor in instead):
+        return found
+    made = tuple(tensor for tensor in dict.fromkeys(instead.values()) if tensor in read and tensor not in computed)
+    finite = tuple(dict.fromkeys(instead.get(tensor, tensor) for tensor in found.finite))
+    return replace(found, build=build, made=made, finite=finite)
 
 
 def _work(tensor: Build) -> int:

@@ -28,17 +28,18 @@ class Computed:
         first = self._first.setdefault(number, tensor) if _has_fold(tensor) else tensor
         return first if first is not tensor else None
 
-    def reused(self, build: Build, made: Iterable[Build]) -> tuple[Build, tuple[Build, ...]]:
-        """A build over tensors that are made for it, sources first, with those of the program in the place of such that it has."""
-        instead: dict[Tensor, Tensor] = {}
+    def instead(self, made: Iterable[Build]) -> dict[Tensor, Build]:
+        """For tensors that are made for another one, sources first: those of the program that are computed alike, or else the same over
+        what there is instead of their sources."""
+        found: dict[Tensor, Build] = {}
         for tensor in made:
-            now = over(tensor, {source: instead.get(source, source) for source in sources(tensor)})
+            now = over(tensor, {source: found.get(source, source) for source in sources(tensor)})
             assert isinstance(now, Build)
-            instead[tensor] = self._first.get(self._orders.of_tensor(now), now) if _has_fold(now) else now
-        program = set(self._first.values())
-        found = over(build, {source: instead.get(source, source) for source in sources(build)})
-        assert isinstance(found, Build)
-        return found, tuple(now for now in instead.values() if isinstance(now, Build) and now not in program)
+            found[tensor] = self._first.get(self._orders.of_tensor(now), now) if _has_fold(now) else now
+        return found
+
+    def __contains__(self, tensor: Tensor) -> bool:
+        return isinstance(tensor, Build) and self._first.get(self._orders.of_tensor(tensor)) is tensor
 
 
 def _has_fold(tensor: Build) -> bool:
