@@ -225,7 +225,7 @@ def _found(row: AlgebraRow, tensor: Build, computed: Computed) -> list[Found]:
 
 
 def _over(found: Found, instead: Mapping[Tensor, Build], computed: Computed) -> Found:
-    """What was found over other tensors than those that were made for it; as it is where one of those has to be finite that would be gone."""
+    """What was found over other tensors than those that were made for it; as it is where one has to be finite that would be gone."""
     build = over(found.build, {source: instead.get(source, source) for source in sources(found.build)})
     assert isinstance(build, Build)
     read = set(tensors(build))
