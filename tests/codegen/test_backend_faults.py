@@ -110,3 +110,21 @@ def test_masks_of_casts_clear_what_they_should(shape: tuple[int, ...], narrow: s
     x = np.arange(1, 1 + np.prod(shape)).reshape(shape)
     for function in (np.tril, np.triu):
         np.testing.assert_array_equal(eqsat.jit(lambda x, f=function: f(x.astype(narrow)))(x), function(x.astype(narrow)))
+
+
+@pytest.mark.parametrize("dtype", ["int16", "int8", "int32", "float32"])
+def test_rows_that_are_compared_in_many_ways_are_compiled(dtype: str) -> None:
+    """Where this is not met, LLVM ends the process: "Cannot select ... SUBV_BROADCAST_LOAD"."""
+    rng = np.random.default_rng(0)
+    for columns, ways in ((4097, 5), (4099, 4), (1030, 8)):
+        a, b = rng.integers(-3, 4, (5, columns)).astype(dtype), rng.integers(-3, 4, (ways, 5)).astype(dtype)
+        found = eqsat.jit(lambda a, b: np.einsum("ij,jk->ki", b, a).astype(bool))(a, b)
+        np.testing.assert_array_equal(found, np.einsum("ij,jk->ki", b, a).astype(bool))
+
+
+def test_loads_of_half_a_vector_for_many_are_left_alone() -> None:
+    uses = [f"  %m{k} = mul <4 x i16> %x, %c{k}" for k in range(4)]
+    for count, volatile in ((3, False), (4, True)):
+        text = "\n".join(["  %x = load <4 x i16>, ptr %p, align 2", *uses[:count]])
+        assert ("load volatile <4 x i16>, ptr %p, align 2" in mended(text)) == volatile
+    assert may_be_met("zext i1 %a to i8", iter(()))
