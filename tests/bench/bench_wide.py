@@ -51,6 +51,7 @@ from tests.bench.stacked_programs import STACKED
 from tests.bench.stencil_programs import STENCILS
 from tests.bench.summed_programs import SUMMED
 from tests.bench.table_programs import TABLES
+from tests.bench.together_programs import TOGETHER
 
 RNG = np.random.default_rng(0)
 ROUNDS, SECONDS = 5, 0.03
@@ -307,7 +308,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], list[Any]]] = {
 
 
 PROGRAMS |= FURTHER | PLAIN | STACKED | STENCILS | GATHERS | LARGE | SHORT_ROWS | HALVES | PARTS | SHARED | FOLDED | ORDERED | FOUND
-PROGRAMS |= SUMMED | MOVED | ALIKE | SEAMS | PIXELS | POINTS | GROUPS | RESULTS | TABLES | KNOWN | BLOCKS | LINES
+PROGRAMS |= SUMMED | MOVED | ALIKE | SEAMS | PIXELS | POINTS | GROUPS | RESULTS | TABLES | KNOWN | BLOCKS | LINES | TOGETHER
 
 
 def runners(function: Callable[..., Any], arguments: list[Any]) -> dict[str, Callable[[], Any]]:
