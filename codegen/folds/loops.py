@@ -40,7 +40,8 @@ from eqsat.codegen.scope import Scope
 from eqsat.ir.dtypes import carrier, is_complex, is_float, is_inexact
 from eqsat.ir.errors import InternalError
 from eqsat.ir.groups import connected
-from eqsat.ir.loops import Fold, For, Kernel, Stmt, Temp, loaded, over, statements, values_of
+from eqsat.ir.index import Index, Var, substitute
+from eqsat.ir.loops import Fold, For, Kernel, Load, Pick, Stmt, Store, Temp, bound_in, loaded, over, statements, values_of
 from eqsat.ir.ops import identity_of
 from eqsat.ir.tensor import Literal, Position, Scalar, scalars
 from eqsat.ir.value_bounds import needs_32_bits
@@ -108,17 +109,49 @@ def _ranges(fold: Fold) -> list[tuple[int, int]]:
 
 
 def _is_beside(fold: Fold, run: Sequence[Fold]) -> bool:
-    """Whether it is of the same ranges as others, computes in elements as wide, and is made of none of them."""
+    """Whether it is of the same ranges as others, computes in elements as wide, and is made of none of them, nor of what one of them stores
+    but for the element at the same place."""
     first, names = run[0], {other.name for other in run}
     if _ranges(fold) != _ranges(first) or width_of(fold) != width_of(first):
         return False
     values = [*values_of(fold.body), fold.value]
-    return not any(isinstance(term, Temp) and term.name in names for term in scalars(*values))
+    if any(isinstance(term, Temp) and term.name in names for term in scalars(*values)):
+        return False
+    return not any(_is_in_the_way(one, other) for other in run for one, other in ((fold, other), (other, fold)))
+
+
+def _is_in_the_way(one: Fold, other: Fold) -> bool:
+    """Whether a fold stores what another one needs, or stores, at another place in the same iteration."""
+    shared = _stored(one) & (loaded((other,)) | _stored(other))
+    if not shared:
+        return False
+    places = {place for fold in (one, other) for buffer, place in _places(fold) if buffer in shared}
+    return None in places or len(places) > len(shared)
+
+
+def _stored(fold: Fold) -> set[str]:
+    return {stmt.buffer for stmt in statements(fold.body) if isinstance(stmt, Store)}
+
+
+def _places(fold: Fold) -> Iterator[tuple[str, Index | None]]:
+    """The buffers that a fold reads and writes, and where, in its loop by one name; None for what is in no such place."""
+    if any(isinstance(stmt, For | Fold) for stmt in fold.body):
+        yield from ((buffer, None) for buffer in loaded((fold,)) | _stored(fold))
+        return
+    variable = fold.variable
+    loop: dict[Var, Index] = {variable: Var("along", variable.lo, variable.hi)}
+    bound = {**loop, **{name: substitute(value, loop) for name, value in bound_in(fold.body).items()}}
+    for term in scalars(*values_of(fold.body), fold.value):
+        if isinstance(term, Load | Pick):
+            yield term.buffer, substitute(term.index, bound) if isinstance(term, Load) else None
+    for stmt in fold.body:
+        if isinstance(stmt, Store):
+            yield stmt.buffer, substitute(stmt.index, bound)
 
 
 def _loops_of(run: Sequence[Fold]) -> Iterator[tuple[Fold, ...]]:
-    """Those that read buffers in common, in as many loops as they need for what they carry."""
-    for folds in connected(run, lambda fold: loaded((fold,))):
+    """Those that read buffers in common, or what others store, in as many loops as they need for what they carry."""
+    for folds in connected(run, lambda fold: loaded((fold,)) | _stored(fold)):
         group: list[Fold] = []
         for fold in folds:
             if sum(map(_carried, (*group, fold))) > MOST_CARRIED:

@@ -97,6 +97,8 @@ class _Expansion:
         args = term.args if isinstance(term, Call) else ()
         if isinstance(term, Literal) and (value := exact(term)) is not None:
             yield Product(coefficient=value)
+        elif self._folds and _is_difference(term):
+            yield Product(factors=(reindexed(term, env),))
         elif is_call(term, "add", "subtract"):
             yield from self.of(args[0], env)
             yield from (product.scaled(1 if is_call(term, "add") else -1) for product in self.of(args[1], env))
@@ -104,7 +106,7 @@ class _Expansion:
             yield from (product.scaled(-1) for product in self.of(args[0], env))
         elif is_call(term, "multiply"):
             left, right = self.of(args[0], env), self.of(args[1], env)
-            if (len(left) > 1 and len(right) > 1) or any(map(_is_difference, args)):
+            if len(left) > 1 and len(right) > 1:
                 yield Product(factors=(reindexed(term, env),))
             else:
                 yield from (a.times(b) for a in left for b in right)
@@ -125,23 +127,31 @@ class _Expansion:
 
 
 def _is_difference(term: Scalar) -> bool:
-    """Whether a term is the difference of two elements as they are given, which is exact where they are close, as x[j] - x[i] of points
-    far from the origin: the difference of what they are multiplied with would have lost that."""
-    while True:
-        if isinstance(term, Read) and isinstance(tensor := unmoved(term).tensor, Build) and not has_fold(tensor.body):
-            term = tensor.body
-        elif divisor(term) is not None or is_call(term, "negative"):
-            (term, *_) = operands(term)
-        else:
-            return is_inexact(term.dtype) and is_call(term, "subtract") and all(map(_is_given, operands(term)))
+    """Whether a term adds up multiples of elements as they are given, of both signs, which is exact where they are close, as x[j] - x[i] of
+    points far from the origin: the difference of what they are multiplied with would have lost that."""
+    return is_inexact(term.dtype) and _signs(term) == {1, -1}
 
 
-def _is_given(term: Scalar) -> bool:
-    """Whether an element is none that is computed by sums or products."""
-    if not isinstance(term, Read):
-        return isinstance(term, Literal)
-    tensor = unmoved(term).tensor
-    return not isinstance(tensor, Build) or not _is_sum_or_product(tensor.body)
+def _signs(term: Scalar) -> set[int]:
+    """The signs of the given elements that a sum of multiples of them has, or of numbers; none of any other term."""
+    if isinstance(term, Read):
+        tensor = unmoved(term).tensor
+        if not isinstance(tensor, Build) or not _is_sum_or_product(tensor.body):
+            return {1}
+        return set() if has_fold(tensor.body) else _signs(tensor.body)
+    if isinstance(term, Literal):
+        return {-1 if (exact(term) or 0) < 0 else 1}
+    if is_call(term, "add", "subtract"):
+        one, other = map(_signs, operands(term))
+        return one | (other if is_call(term, "add") else {-sign for sign in other}) if one and other else set()
+    if is_call(term, "negative"):
+        return {-sign for sign in _signs(operands(term)[0])}
+    if (by := divisor(term)) is not None:
+        return {sign if by > 0 else -sign for sign in _signs(operands(term)[0])}
+    if is_call(term, "multiply") and any(isinstance(arg, Literal) for arg in operands(term)):
+        one, other = map(_signs, operands(term))
+        return {a * b for a in one for b in other}
+    return set()
 
 
 def _is_sum_or_product(body: Scalar) -> bool:

@@ -184,13 +184,12 @@ def strips(groups: Sequence[Group], found: Mapping[Build, Window], rows: int, wi
 def turned(parts: Strips) -> Strips | None:
     """The same, with columns of their own where short rows of what comes before are folded: neighbours are in other rows then, of which the
     folds are as many at once.  None where there are none."""
-    made = [build for group in parts.groups[:-1] for build in group]
     folded = {term.tensor for group in parts.groups for build in group for term in _read_along(build)}
-    chosen = [
-        build
-        for build in made
-        if build in folded and len(build.shape) == 2 and build.shape[1] <= LONGEST_UPRIGHT and build.shape[0] >= UPRIGHT_ROWS
-    ]
+
+    def is_turned(build: Build) -> bool:
+        return build in folded and len(build.shape) == 2 and build.shape[1] <= LONGEST_UPRIGHT and build.shape[0] >= UPRIGHT_ROWS
+
+    chosen = [build for group in parts.groups[:-1] if all(map(is_turned, group)) for build in group]  # which have one shape
     if not chosen:
         return None
     known: dict[Tensor, Build] = {}

@@ -1,5 +1,5 @@
-"""Programs for bench_wide: what one kernel makes together and the next reads, products of the same factors in another order, rows and columns
-added up, windows that step over elements.  A helper with fresh eyes wrote such, and found them slow beside hand-written loops."""
+"""Programs for bench_wide: what one kernel makes together and the next reads, products of the same factors in another order, rows and
+columns added up, windows that step over elements.  A helper with fresh eyes wrote such, and found them slow beside hand-written loops."""
 
 from __future__ import annotations
 

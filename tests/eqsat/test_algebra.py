@@ -210,19 +210,30 @@ def test_sums_of_float16_keep_their_order() -> None:
         assert not found & reordered
 
 
-@pytest.mark.parametrize("scale", [1.0, -0.5])
-def test_differences_of_given_elements_are_not_taken_apart(scale: float) -> None:
-    def pulled(np: Any, points: Array, weights: Array) -> Any:
-        apart = points[None] - points[:, None]
-        square = np.sum(apart * apart, axis=-1) + 1e-2
-        return np.sum((weights / (square * np.sqrt(square)))[:, :, None] * (apart / scale), axis=1)
+def forces(np: Any, points: Any, weights: Any, scale: float) -> Any:
+    apart = points[None] - points[:, None]
+    square = np.sum(apart * apart, axis=-1) + 1e-2
+    return np.sum((weights / (square * np.sqrt(square)))[:, :, None] * (apart / scale), axis=1)
 
-    rng = np.random.default_rng(3)
-    points, weights = rng.standard_normal((256, 3)) + 1e5, rng.random(256)
-    given = points.astype("float32"), weights.astype("float32")
-    exact = pulled(np, *(array.astype("float64") for array in given))
-    found = eqsat.jit(lambda *arrays: pulled(enp, *arrays))(*given)
-    np.testing.assert_allclose(found, exact, rtol=1e-4, atol=1e-5 * float(np.abs(exact).max()))
+
+DIFFERENCES: dict[str, Callable[..., Any]] = {
+    "forces": lambda np, x, w: forces(np, x, w, 1.0),
+    "forces, scaled": lambda np, x, w: forces(np, x, w, -0.5),
+    "the other way round": lambda np, x, w: ((-x[:, 0])[None, :] + x[:, 1, None]) @ w,
+    "doubled": lambda np, x, w: (2 * x[:, 0, None] - 2 * x[:, 1]) @ w,
+    "and a number": lambda np, x, w: np.sum((x[:, 0, None] - x[:, 1] - 1) * w, axis=1),
+    "not weighted": lambda np, x, w: np.sum((x[:, 0, None] - x[:, 1]) / 4, axis=1),
+    "the mean": lambda np, x, w: np.mean(x[:, 0, None] - x[:, 1]),
+}
+
+
+@pytest.mark.parametrize("name", DIFFERENCES)
+def test_differences_of_given_elements_are_not_taken_apart(name: str) -> None:
+    rng, function = np.random.default_rng(3), DIFFERENCES[name]
+    given = (rng.standard_normal((256, 3)) + 1e5).astype("float32"), rng.random(256).astype("float32")
+    exact = function(np, *(array.astype("float64") for array in given))
+    found = eqsat.jit(lambda *arrays: function(enp, *arrays))(*given)
+    np.testing.assert_allclose(found, exact, rtol=1e-5, atol=1e-5 * float(np.abs(exact).max()))
 
 
 # rows of tensors that are no builds, and of whole programs

@@ -73,7 +73,13 @@ def between_extremes(xp: Any, x: Any) -> Any:
     return most - least
 
 
-FUNCTIONS = (between_extremes, blurred_gradient, pooled, rows_of_a_product, two_results, by_columns)
+def of_two_kinds(xp: Any, x: Any) -> Any:
+    """Short rows of which some are folded, beside others that one kernel makes with them."""
+    y = xp.sin(x[:, :3])
+    return xp.exp(x[:, :3]) @ x[:3, :3] + y * y[:, :1]
+
+
+FUNCTIONS = (between_extremes, of_two_kinds, blurred_gradient, pooled, rows_of_a_product, two_results, by_columns)
 
 
 @pytest.mark.usefixtures("everywhere")
@@ -175,6 +181,12 @@ def test_what_one_kernel_makes_together_is_in_strips_of_the_next() -> None:
     (nest,) = result.nests
     assert len(nest.within) == 2
     assert_close(result(x), between_extremes(np, x))
+
+
+@pytest.mark.parametrize(("rows", "dtype"), [(9000, "float64"), (40_000, "float32")])
+def test_short_rows_are_columns_only_where_all_are_that_a_kernel_makes(rows: int, dtype: str) -> None:
+    x = RNG.random((rows, 3)).astype(dtype)
+    assert_close(eqsat.jit(lambda y: of_two_kinds(enp, y))(x), of_two_kinds(np, x))
 
 
 def test_a_stencil_of_stencils_is_one_kernel_where_memory_is_what_it_costs() -> None:

@@ -275,3 +275,18 @@ def test_rows_beside_running_sums_are_all_written() -> None:
     first, second = result(x, y)
     np.testing.assert_allclose(first, np.cumsum(y, axis=1) * 2.0, rtol=1e-10, atol=1e-12)
     np.testing.assert_array_equal(second, np.maximum(x, y))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_fold_waits_for_what_another_one_stores(dtype: str, turned: bool) -> None:
+    """Of three folds of a row the first stores what the second reads, and reads what the third does."""
+
+    def scaled(xp: Any, a: Any, b: Any) -> Any:
+        t = xp.minimum(a, b)
+        rows = [xp.sum(t, axis=1, keepdims=True), xp.max(t, axis=1, keepdims=True), xp.max(a, axis=1, keepdims=True)]
+        return xp.sum(a * rows[0] * rows[1] * xp.abs(t - rows[2]), axis=1), t[:, ::-1] * t if turned else t
+
+    a, b = RNG.standard_normal((2, 130, 600)).astype(dtype)
+    for found, expected in zip(eqsat.jit(lambda *x: scaled(enp, *x))(a, b), scaled(np, a, b), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-3 * float(np.abs(expected).max()))
