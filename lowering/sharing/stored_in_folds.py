@@ -18,13 +18,15 @@ from eqsat.lowering.blocks import over_forms
 from eqsat.lowering.joining.renaming import Renaming, unused_end
 
 
-def stored_in_folds(body: Sequence[Stmt]) -> tuple[Stmt, ...]:
-    """Statements with those loops in folds whose values or elements these share; nothing reads what is stored meanwhile."""
+def stored_in_folds(body: Sequence[Stmt], around: tuple[Stmt, ...] = ()) -> tuple[Stmt, ...]:
+    """Statements with those loops in folds whose values or elements these share; nothing reads what is stored meanwhile.  Names are others
+    than those of statements `around` them."""
     done: list[Stmt] = []
     for stmt in body:
+        known = (*around, *body, *done)
         if isinstance(stmt, For):
-            done.append(replace(stmt, body=stored_in_folds(stmt.body)) if stmt.kind != "tile" else stmt)
-        elif isinstance(stmt, Fold) and (found := _shared(done, stmt, tuple(body))) is not None:
+            done.append(replace(stmt, body=stored_in_folds(stmt.body, known)) if stmt.kind != "tile" else stmt)
+        elif isinstance(stmt, Fold) and (found := _shared(done, stmt, known)) is not None:
             k, both = found
             del done[k]
             done.append(both)

@@ -12,9 +12,11 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 import eqsat
 import eqsat.numpy as enp
 from eqsat.ir.errors import BoundsError
-from eqsat.ir.loops import Fold, Store, statements
+from eqsat.ir.index import Var
+from eqsat.ir.loops import Fold, For, Let, Load, Store, statements
 from eqsat.ir.tensor import Call, scalars
 from eqsat.kernels import joined
+from eqsat.lowering.sharing.stored_in_folds import stored_in_folds
 from tests.effort import examples
 from tests.eqsat.programs import RandomProgram, programs
 from tests.eqsat.test_programs import check_stages
@@ -290,3 +292,15 @@ def test_a_fold_waits_for_what_another_one_stores(dtype: str, turned: bool) -> N
     a, b = RNG.standard_normal((2, 130, 600)).astype(dtype)
     for found, expected in zip(eqsat.jit(lambda *x: scaled(enp, *x))(a, b), scaled(np, a, b), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-3 * float(np.abs(expected).max()))
+
+
+def test_loops_in_two_folds_have_names_of_their_own() -> None:
+    def pair(name: str) -> tuple[For, Fold]:
+        loop, along = Var(f"{name}i", 0, 99), Var(f"{name}r", 0, 99)
+        stored = Store(f"{name}out", loop, Call("multiply", (Load(name, loop, "float32"), Load(name, loop, "float32")), "float32"))
+        return For(loop, "parallel", (stored,)), Fold(f"{name}sum", "sum", "float32", along, (), Load(f"{name}out", along, "float32"))
+
+    found = stored_in_folds((*pair("x"), *pair("y")))
+    assert [type(stmt) for stmt in found] == [Fold, Fold]
+    names = [stmt.name for stmt in statements(found) if isinstance(stmt, Let)]
+    assert len(names) == len(set(names)) == 2
