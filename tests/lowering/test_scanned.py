@@ -22,7 +22,6 @@ PROGRAMS: dict[str, tuple[Function, int]] = {
     "both": (lambda xp, x, a: 1 - xp.cumsum(x * x, axis=a), 1),
     "from behind": (lambda xp, x, a: xp.flip(xp.cumsum(xp.flip(x, a), axis=a), a), 1),
     "from behind, and turned": (lambda xp, x, a: xp.flip(xp.cumsum(xp.flip(x, -1), axis=a), (a, -1)) - x, 1),
-    "of several things": (lambda xp, x, a: (xp.cumsum(x * 2, axis=a), xp.cumsum(x * x + 1, axis=a)), 2),
     "greatest so far": (lambda xp, x, a: xp.maximum.accumulate(abs(x), axis=a) - x, 1),
     "least so far": (lambda xp, x, a: x - xp.minimum.accumulate(x + 1, axis=a), 1),
     "products": (lambda xp, x, a: xp.cumprod(xp.where(x > 0, 1, -1) * x / 2, axis=a) - 1, 1),
@@ -46,6 +45,7 @@ PROGRAMS: dict[str, tuple[Function, int]] = {
     "folds across": (lambda xp, x, a: xp.max(xp.cumsum(x, axis=a), axis=-1), 2),
     "what the last is taken from": (lambda xp, x, a: _greatest_difference(xp, xp.cumsum(x, axis=a), a), 2),
     "of turned axes": (lambda xp, x, a: xp.swapaxes(xp.cumsum(x, axis=a), a, -1) + 1, 2),
+    "of several things": (lambda xp, x, a: (xp.cumsum(x * 2, axis=a), xp.cumsum(x * x + 1, axis=a)), 2),
 }
 
 
