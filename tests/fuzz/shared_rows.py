@@ -24,7 +24,7 @@ STEPS = (
     "{p} - {q}",
     "np.abs({p} - {q})",
     "np.tanh({p}) * {q}",
-    "np.where({p} > {q}, {p}, {q} + 1)",
+    "np.where({p} > {q}, {p}, 2 * {q} - {p})",  # which does not jump where both are equal up to rounding
     "np.exp(-np.abs({p}))",
     "{p}[:, ::-1]",
     "{p} + np.sum({q}, axis=-1, keepdims=True) / {columns}",
