@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable
 
 from eqsat.ir.dtypes import is_complex
 from eqsat.ir.index import substitute
-from eqsat.ir.tensor import Build, Call, Gather, Read, Reduce, Scalar, Tensor, axes, operands, over, scalars, sources
+from eqsat.ir.tensor import Build, Call, Gather, Read, Reduce, Scalar, Tensor, axes, has_fold, operands, over, scalars, sources
 
 # operations on elements that give the same bits for operands in either order, but for which NaN it is
 COMMUTATIVE = frozenset(
@@ -25,7 +25,7 @@ class Computed:
     def before(self, tensor: Build) -> Build | None:
         """The first of the tensors until now that is computed alike, if it is not this one, which is one of them from now on."""
         number = self._orders.of_tensor(tensor)
-        first = self._first.setdefault(number, tensor) if _has_fold(tensor) else tensor
+        first = self._first.setdefault(number, tensor) if has_fold(tensor.body) else tensor
         return first if first is not tensor else None
 
     def instead(self, made: Iterable[Build]) -> dict[Tensor, Build]:
@@ -35,15 +35,11 @@ class Computed:
         for tensor in made:
             now = over(tensor, {source: found.get(source, source) for source in sources(tensor)})
             assert isinstance(now, Build)
-            found[tensor] = self._first.get(self._orders.of_tensor(now), now) if _has_fold(now) else now
+            found[tensor] = self._first.get(self._orders.of_tensor(now), now) if has_fold(now.body) else now
         return found
 
     def __contains__(self, tensor: Tensor) -> bool:
         return isinstance(tensor, Build) and self._first.get(self._orders.of_tensor(tensor)) is tensor
-
-
-def _has_fold(tensor: Build) -> bool:
-    return any(isinstance(term, Reduce) for term in scalars(tensor.body))
 
 
 class _Orders:
