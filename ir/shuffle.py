@@ -15,7 +15,7 @@ from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Const, Index, Var, substitute
 from eqsat.ir.loops import For, Load, Store, loads, nested_loops
 from eqsat.ir.tensor import scalars
-from eqsat.ir.vectorizable import is_joint
+from eqsat.ir.vectorizable import LANES, is_joint
 
 # elements of a block: of fewer there is no use, and of more no registers
 FEWEST, MOST = 8, 128
@@ -72,10 +72,11 @@ def block_of(outer: For) -> tuple[tuple[Var, ...], Store] | None:
 
 
 def shuffle_of(loops: tuple[Var, ...], store: Store, lanes: int) -> Shuffle | None:
-    """How a block is computed in vectors of so many lanes; None where it is too large, or too much of it is alone in memory, and where all
-    that it loads lies as what it stores."""
+    """How a block is computed in vectors of so many lanes; None where it is too large, or too much of it is alone in memory, where all that it
+    loads lies as what it stores, and where it takes parts of complex numbers."""
     points = list(product(*(range(v.lo, v.hi + 1) for v in loops)))
-    if not FEWEST <= len(points) <= MOST or store.combine is not None or not is_joint(store):
+    single = all(load.dtype in LANES for load in loads(store.value))
+    if not FEWEST <= len(points) <= MOST or store.combine is not None or not is_joint(store) or not single:
         return None
     offsets = {index: _offsets(index, loops, points) for index in (store.index, *(load.index for load in loads(store.value)))}
     varying = [load for load in loads(store.value) if (own := offsets[load.index]) is None or len(set(own)) > 1]

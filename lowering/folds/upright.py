@@ -200,17 +200,16 @@ class _Upright:
 
     def copied(self, rows: Mapping[Load, _Row], row: Var, first: Index, scope: Scope) -> dict[Scalar, Scalar]:
         """Blocks of rows as columns of scratch memory, each once, and what is read of them in place of memory."""
-        copies: dict[tuple[str, Index], str] = {}
         forms = Forms()
-        known: dict[Scalar, Scalar] = {}
+        together: dict[tuple[str, Index], dict[Load, _Row]] = {}
         for load, along in rows.items():
-            source = load.buffer, rebuilt(forms(along.place))
-            if source not in copies:
-                copies[source] = name = self.placer.memory(along.extent * UPRIGHT_ROWS, load.dtype)
-                element, column = Var(f"{name}_element", 0, along.extent - 1), Var(f"{name}_row", 0, UPRIGHT_ROWS - 1)
-                place = substitute(along.place, {ELEMENT: element, self.lane: first + column})
-                scope.body.append(
-                    tile_over(element, column, Store(name, element * UPRIGHT_ROWS + column, Load(load.buffer, place, load.dtype)))
-                )
-            known[load] = Load(copies[source], along.which * UPRIGHT_ROWS + row, load.dtype)
+            together.setdefault((load.buffer, rebuilt(forms(along.place))), {})[load] = along
+        known: dict[Scalar, Scalar] = {}
+        for (buffer, _), readers in together.items():
+            longest, dtype = max(readers.values(), key=lambda along: along.extent), next(iter(readers)).dtype
+            name = self.placer.memory(longest.extent * UPRIGHT_ROWS, dtype)
+            element, column = Var(f"{name}_element", 0, longest.extent - 1), Var(f"{name}_row", 0, UPRIGHT_ROWS - 1)
+            place = substitute(longest.place, {ELEMENT: element, self.lane: first + column})
+            scope.body.append(tile_over(element, column, Store(name, element * UPRIGHT_ROWS + column, Load(buffer, place, dtype))))
+            known |= {load: Load(name, along.which * UPRIGHT_ROWS + row, dtype) for load, along in readers.items()}
         return known

@@ -228,6 +228,7 @@ PROGRAMS: dict[str, tuple[Callable[[Any, Any], Any], tuple[int, ...]]] = {
     "symmetric": (lambda xp, x: (x + x.swapaxes(1, 2)) / 2, (60, 6, 6)),
     "products": (lambda xp, x: xp.einsum("bij->bji", x) @ x, (20, 5, 3)),
     "normalized": (lambda xp, x: x.swapaxes(1, 2) / x.sum(axis=0).T, (60, 3, 5)),
+    "parts repeated": (lambda xp, x: xp.repeat(x.real + x.imag, 2, axis=1), (30, 20)),
 }
 
 

@@ -27,6 +27,13 @@ def folded(rows: int, columns: int, op: str = "sum", dtype: str = "float32") -> 
     return Build((rows,), Reduce(op, k, Read(Input("a", (rows, columns), dtype), (i, k))))
 
 
+def less_its_first(rows: int, columns: int, some: int) -> Build:
+    """The sum of the first elements of rows, less each of their elements."""
+    shape = (rows, columns)
+    (i, j), k, a = axes(shape), reduction(0, some), Input("a", shape, "float32")
+    return Build(shape, Call("subtract", (Reduce("sum", k, Read(a, (i, k))), Read(a, (i, j))), "float32"))
+
+
 def first_of_greatest(rows: int, columns: int) -> Build:
     """Where the greatest of every row stands first."""
     (i,), k, m = axes((rows,)), reduction(0, columns), reduction(1, columns)
@@ -114,6 +121,7 @@ CASES = {
     "a function for two loops within a short fold": within_a_fold(37, 3, 12),
     "a function for two loops, of doubles": needed_twice(16, 3, "float64"),
     "a batch of doubles": less_its_greatest(2, 20, 30, "float64"),
+    "the first of a row": less_its_first(37, 10, 2),
 }
 OTHERS = {
     "too few rows": folded(UPRIGHT_ROWS - 1, 10),
