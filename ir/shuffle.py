@@ -72,8 +72,8 @@ def block_of(outer: For) -> tuple[tuple[Var, ...], Store] | None:
 
 
 def shuffle_of(loops: tuple[Var, ...], store: Store, lanes: int) -> Shuffle | None:
-    """How a block is computed in vectors of so many lanes; None where it is too large, or too much of it is alone in memory, where all that it
-    loads lies as what it stores, and where it takes parts of complex numbers."""
+    """How a block is computed in vectors of so many lanes; None where it is too large, or too much of it is alone in memory, where all that
+    it loads lies as what it stores, and where it takes parts of complex numbers."""
     points = list(product(*(range(v.lo, v.hi + 1) for v in loops)))
     single = all(load.dtype in LANES for load in loads(store.value))
     if not FEWEST <= len(points) <= MOST or store.combine is not None or not is_joint(store) or not single:
