@@ -9,8 +9,9 @@ from math import prod
 from typing import NamedTuple
 
 from eqsat.codegen.divided_loops import are_different, divided, nested, steps
-from eqsat.ir.index import Index, substitute
-from eqsat.ir.loops import Bind, Fold, For, Kernel, Let, Stmt, Store, bound_in, loaded, statements
+from eqsat.ir.index import substitute
+from eqsat.ir.loops import Bind, Fold, For, Kernel, Let, Load, Pick, Stmt, Store, bound_in, loaded, statements, values_of
+from eqsat.ir.tensor import scalars
 
 # a fold before the loops that does no more than such a part of all, and which every thread computes again
 PART = 64
@@ -105,32 +106,32 @@ def _steps(loop: For) -> int:
 
 
 def _are_apart(kernel: Kernel) -> bool:
-    """Whether loops and single stores may be carried out in any order: by the places that they write, and scratch memory that each has
-    alone."""
+    """Whether loops and single stores may be carried out in any order: by the places that they write, and read of what others write, and
+    scratch memory that each has alone."""
     own = {buffer.name for buffer in kernel.scratch}
     apart = [(stmt,) for stmt in kernel.body if isinstance(stmt, For | Store)]
-    mentioned = list(map(_mentioned, apart))
-    before = _mentioned(tuple(stmt for stmt in kernel.body if not isinstance(stmt, For | Store)))
-    several = {name for name in set().union(*mentioned) if sum(name in names for names in (before, *mentioned)) > 1}
-    if not own.isdisjoint(several):
+    before = tuple(stmt for stmt in kernel.body if not isinstance(stmt, For | Store))
+    mentioned = [_mentioned(before), *map(_mentioned, apart)]
+    several = {name for name in set().union(*mentioned) if sum(name in names for names in mentioned) > 1}
+    written = [[stmt for stmt in statements(one) if isinstance(stmt, Store) and stmt.buffer in several] for one in apart]
+    changed = {store.buffer for stores in written for store in stores}
+    if not own.isdisjoint(several) or any(store.combine is not None for stores in written for store in stores):
+        return False
+    terms = [scalars(*values_of(statements(one))) for one in apart]
+    read = [[term for term in some if isinstance(term, Load | Pick) and term.buffer in changed] for some in terms]
+    if not changed.isdisjoint(mentioned[0]) or any(isinstance(term, Pick) for some in read for term in some):
         return False
     values = bound_in(statements(kernel.body))
-    written: list[dict[str, list[Index]]] = []
-    for one in apart:
-        written.append({})
-        for stmt in statements(one):
-            if isinstance(stmt, Store) and stmt.buffer not in own:
-                if stmt.combine is not None and stmt.buffer in several:
-                    return False
-                written[-1].setdefault(stmt.buffer, []).append(substitute(stmt.index, values))
-    # what one of them reads and writes alone is apart, as its iterations are
-    if not loaded(kernel.body).isdisjoint(several.intersection(itertools.chain(*written))):
-        return False
+    places = [
+        [[(one.buffer, substitute(one.index, values)) for one in some if not isinstance(one, Pick)] for some in (stores, loads)]
+        for stores, loads in zip(written, read, strict=True)
+    ]
     pairs = [
         (one, other)
-        for here, there in itertools.combinations(written, 2)
-        for name in here.keys() & there.keys()
-        for one, other in itertools.product(here[name], there[name])
+        for (stored, there), (also, elsewhere) in itertools.combinations(places, 2)
+        for some, others in ((stored, also + elsewhere), (there, also))
+        for (name, one), (buffer, other) in itertools.product(some, others)
+        if name == buffer
     ]
     return len(pairs) <= MOST_PAIRS and all(are_different(one, other) for one, other in pairs)
 

@@ -63,6 +63,7 @@ TOGETHER: dict[str, tuple[Callable[..., Any], list[Any]]] = {
     "summed_tables": (summed_tables, [RNG.integers(-1000, 1000, (240, 320)).astype("i2")]),
     "symmetric_part": (lambda xp, a, v: xp.matmul((a + a.T) / 2, v), [doubles(500, 500), doubles(500)]),
     "rows_and_columns": (lambda xp, a, v: xp.matmul(a + a.T, v), [floats(700, 700), floats(700)]),
+    "integral_image": (lambda xp, a: xp.pad(xp.cumsum(xp.cumsum(a, 0), 1), ((1, 0), (1, 0))), [floats(512, 512)]),
     "quadratic_forms": (
         lambda xp, a, x: (
             xp.matmul(x, xp.matmul(a, x)),

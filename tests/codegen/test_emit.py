@@ -13,7 +13,7 @@ from eqsat.codegen.llvm.machine import Machine, host
 from eqsat.codegen.math import FUNCTIONS
 from eqsat.ir.dtypes import DTYPES, is_complex
 from eqsat.ir.errors import DTypeError, InternalError
-from eqsat.ir.index import Const, Index, Var, apply, var
+from eqsat.ir.index import Const, Index, Var, apply, maximum, var
 from eqsat.ir.loops import Bind, Buffer, Fold, For, Kernel, Let, Load, LoopKind, Pick, Stmt, Store, Temp, map_loads
 from eqsat.ir.loops_check import check_kernel
 from eqsat.ir.loops_evaluate import run_kernel
@@ -76,8 +76,10 @@ def test_loops_that_may_write_the_same_or_read_what_others_write_are_not_split()
     assert parallel_extent(boxes(0, 30, apart=1)) == parallel_extent(boxes(0, 30)) == 67
     assert parallel_extent(boxes(0, 30, apart=-1)) is None
     kernel = boxes(0, 30)
-    again = map_loads(kernel, lambda load: Load("out", load.index, load.dtype))
-    assert parallel_extent(again) is None
+    of_its_own = map_loads(kernel, lambda load: Load("out", load.index, load.dtype))
+    assert parallel_extent(of_its_own) == 67
+    of_the_other = map_loads(kernel, lambda load: Load("out", maximum(load.index - 1, 0), load.dtype))
+    assert parallel_extent(of_the_other) is None
     first, second = kernel.body
     assert parallel_extent(replace(kernel, body=(first, Let("t", Literal(1.0, "float32")), second))) == 67
     assert parallel_extent(replace(kernel, body=(first, Store("out", Const(66), Literal(1.0, "float32"))))) == 30

@@ -12,7 +12,7 @@ from hypothesis import given, settings, strategies as st
 import eqsat
 import eqsat.numpy as enp
 from eqsat.kernels.copies import copied
-from eqsat.lowering.joining.put_together import parts_of
+from eqsat.lowering.joining.put_together import Rows, parts_of
 from tests.effort import examples
 from tests.eqsat.test_loop_kernels import repeat
 
@@ -81,6 +81,10 @@ PROGRAMS: dict[str, tuple[Callable[..., Array], int]] = {
     "of slices": (shifted, 1),
     "a product between rows": (products, 1),
     "added to where it is": (added_twice, 1),
+    "within an edge": (lambda xp, x: xp.pad(xp.cumsum(xp.cumsum(x, axis=0), axis=1), ((1, 0), (1, 0))), 2),
+    "between columns": (lambda xp, x: xp.concatenate([x[:, :3], xp.cumsum(x, axis=1), x[:, 4:5] * 2], axis=1), 1),
+    "beside each other": (lambda xp, x: xp.concatenate([history(xp, x)[0], -x[1:], history(xp, -x)[0]], axis=1), 2),
+    "within an edge, and behind it": (lambda xp, x: (lambda y: xp.pad(y, 1) + xp.max(y))(history(xp, x)[0]), 2),
     "read before and behind": (lambda xp, x: (lambda y: xp.concatenate([y, x[:3]]) * 2 + xp.sum(y))(history(xp, x)[0]), 2),
 }
 
@@ -152,8 +156,11 @@ def test_what_is_written_over_is_read_before(function: Callable[..., Any], colum
 def test_parts_are_told() -> None:
     (kernel,) = eqsat.optimize(lambda x, y: enp.concatenate([x[:1], y, x[1:2]]), X, X[:9]).loops
     (part,) = [part for part in parts_of(kernel) if part.source == "y"]
-    assert (part.first, part.target) == (24, kernel.outputs[0])
-    for other in (lambda x, y: enp.concatenate([x, y], axis=1), lambda x, y: enp.concatenate([x, y[:4], y]), lambda x, y: x + y):
+    assert (part.first, part.target, part.rows) == (24, kernel.outputs[0], (Rows(1, 1),))
+    (kernel,) = eqsat.optimize(lambda x, y: enp.concatenate([x, y], axis=1), X[:9], X[:9]).loops
+    (part,) = [part for part in parts_of(kernel) if part.source == "y"]
+    assert (part.first, part.rows) == (24, (Rows(24, 48), Rows(1, 1)))
+    for other in (lambda x, y: enp.stack([x, y], axis=2), lambda x, y: enp.concatenate([x, y[:4], y]), lambda x, y: x + y):
         assert all(part.source != "y" for kernel in eqsat.optimize(other, X[:9], X[:9]).loops for part in parts_of(kernel))
 
 
@@ -166,6 +173,7 @@ def programs(draw: st.DrawFn) -> Callable[[Any, Array], Any]:
     )
     factors = [draw(st.integers(-2, 2)) for _ in kinds]
     again, shown = draw(st.booleans()), draw(st.integers(0, len(kinds) - 1))
+    before, behind, side_by_side = draw(st.integers(0, 2)), draw(st.integers(0, 1)), draw(st.booleans())
 
     def program(xp: Any, x: Array) -> Any:
         x = x[:rows, :columns]
@@ -185,9 +193,12 @@ def programs(draw: st.DrawFn) -> Callable[[Any, Array], Any]:
                 part = part.copy()
                 np.add.at(part, np.array([0, part.shape[0] - 1, 0]), x[:3])
             parts.append(part * np.float32(factor) if factor > 0 else part)
-        whole = xp.concatenate(parts)
+        if side_by_side:
+            whole = xp.concatenate([xp.pad(part, ((before, 9 - before - part.shape[0]), (0, behind))) for part in parts], axis=1)
+        else:
+            whole = xp.pad(xp.concatenate(parts), ((before, behind), (behind, before)))
         if again:
-            whole = xp.concatenate([parts[0][:1], history(xp, whole)[0]])
+            whole = xp.concatenate([whole[:1] * 2, history(xp, whole)[0]])
         return (whole, parts[shown], xp.sum(parts[-1], axis=0)) if factors[0] < 0 else whole
 
     return program
