@@ -17,7 +17,8 @@ import numpy as np
 
 import eqsat
 from tests.fuzz.array_chains import Chain, check
-from tests.fuzz.idioms import DECIDES, KEEPS, ROUNDS, Array, Draw, Nothing
+from tests.fuzz.draws import Array, Draw, Nothing
+from tests.fuzz.idioms import DECIDES, KEEPS, ROUNDS
 from tests.fuzz.outcome import conclude
 
 EXTENTS = (1, 2, 3, 4, 5, 7, 8, 16, 17, 31, 32, 33, 48, 64, 65, 100, 128, 130, 257, 1000)

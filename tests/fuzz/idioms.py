@@ -9,88 +9,9 @@ asked only of values that nothing has rounded.
 from __future__ import annotations
 
 import math
-import random
 from collections.abc import Callable
-from typing import Any
 
-import numpy as np
-
-Array = np.ndarray[Any, Any]
-
-
-class Nothing(Exception):
-    """No value that an idiom could take."""
-
-
-class Draw:
-    """The values that were made so far, and a source of choices."""
-
-    def __init__(self, rng: random.Random, values: dict[str, Array]) -> None:
-        self.rng = rng
-        self.values = values
-        self.rounded: set[str] = set()
-        self.taken: set[str] = set()
-        self.exactly = False
-
-    def value(self, kinds: str = "f", rank: int | None = None, shape: tuple[int, ...] | None = None, least: int = 1) -> str:
-        """The name of a value: one of these kinds, of this rank or shape, with axes of at least this extent."""
-        fitting = [
-            name
-            for name, v in self.values.items()
-            if v.dtype.kind in kinds
-            and (v.ndim == rank if rank is not None else v.ndim > 0)
-            and shape in (None, v.shape)
-            and min(v.shape, default=1) >= least
-            and not (self.exactly and name in self.rounded)
-        ]
-        if not fitting:
-            raise Nothing
-        # the latest ones more often
-        name = self.rng.choice(fitting[-3:] if self.rng.random() < 0.6 else fitting)
-        self.taken.add(name)
-        return name
-
-    def exact(self, kinds: str = "f", rank: int | None = None, shape: tuple[int, ...] | None = None, least: int = 1) -> str:
-        """A value that has not been rounded."""
-        self.exactly = True
-        try:
-            return self.value(kinds, rank, shape, least)
-        finally:
-            self.exactly = False
-
-    def like(self, name: str, kinds: str = "f") -> str:
-        return self.value(kinds, shape=self.values[name].shape)
-
-    def beside(self, name: str, kinds: str = "f") -> str:
-        """A value that broadcasts with another one to its shape."""
-        shape = self.values[name].shape
-        fitting = [one for one, v in self.values.items() if v.dtype.kind in kinds and _fits(v.shape, shape)]
-        if not fitting:
-            raise Nothing
-        chosen = self.rng.choice(fitting)
-        self.taken.add(chosen)
-        return chosen
-
-    def axis(self, name: str) -> int:
-        return self.rng.randrange(self.values[name].ndim) - self.rng.choice((0, self.values[name].ndim))
-
-    def extent(self, name: str, axis: int = -1) -> int:
-        extents: tuple[int, ...] = self.values[name].shape
-        return extents[axis]
-
-    def number(self) -> str:
-        return self.rng.choice(("0.5", "2", "-1", "0.25", "3", "1", "-0.75"))
-
-    def small(self, most: int, least: int = 1) -> int:
-        return self.rng.randint(least, max(least, most))
-
-
-def _fits(shape: tuple[int, ...], into: tuple[int, ...]) -> bool:
-    try:
-        return np.broadcast_shapes(shape, into) == into
-    except ValueError:
-        return False
-
+from tests.fuzz.draws import Draw, Nothing
 
 Idiom = Callable[[Draw], str]
 
@@ -362,6 +283,33 @@ ROUNDS: tuple[Idiom, ...] = (
     _one("({x} * {x}.conj()).real / 4", "c"),
     _one("np.fft.rfft({x}, axis={k}).real / {n}"),
     _one("np.var({x}) + {x}"),
+    _one("np.cumprod(np.clip({x}, -1, 1), axis={k})"),
+    _one("np.nanmean(np.where({x} > 100, np.nan, {x}), axis={k})"),
+    _one("np.quantile({x}, 0.25, axis={k})"),
+    _one("np.trapezoid({x}, axis={k}) / {n}", least=2),
+    _one("np.linalg.norm({x}, axis={k})"),
+    _one("np.linalg.det({x}[:3, :3] + np.eye(3) * 20) / 1000", rank=2, least=3),
+    _one("np.linalg.solve({x}[:4, :4] / 10 + np.eye(4) * 20, {x}[:4])", rank=2, least=4),
+    _one("np.fft.ifft(np.fft.fft({x}, axis={k}), axis={k}).real"),
+    _one("np.interp({x}, np.linspace(-5, 5, 11), np.linspace(-5, 5, 11) ** 2)"),
+    _one("np.polyval([0.125, -1, 0.5], {x}) / 8"),
+    _one("np.convolve({x}, [0.25, 0.5, 0.25], mode='same')", rank=1, least=3),
+    _one("np.average({x}, axis={k}, weights=np.arange(1, {n} + 1))"),
+    _one("np.logaddexp({x}, 0)"),
+    _one("np.exp({x} - {x}.max()).sum()"),
+    _one("np.corrcoef({x} + np.eye(*{x}.shape))", rank=2, least=3),
+    _one("np.linalg.norm({x} - {x}[0], axis=-1)", rank=2),
+    _one("np.expm1({x} / 20) + np.cbrt({x})"),
+    _one("np.tensordot({x}, {x}, axes=({k}, {k})) / {n} if {x}.size < 2000 else {x} / 3"),
+    _one("np.kron({x}[:3], {x}[:2]) / 3"),
+    _one("({x} / 16) ** 3"),
+    _one("np.power(np.abs({x}) + 0.5, 0.3)"),
+    _one("np.where({x} > 100, 0, np.sqrt(np.abs({x}))).sum(axis={k})"),
+    _two("np.cov({x}, {y})", rank=1),
+    _two("np.logaddexp({x}, {y})"),
+    _two("np.sqrt((({x} - {y}) ** 2).mean())"),
+    _two("np.vecdot({x}, {y}) / {n}", rank=2),
+    _two("np.where(np.isnan({x} / {y}), 0, np.clip({x} / np.where({y} == 0, 1, {y}), -9, 9))"),
     _one("{x}.astype(np.float32) / 3", "iu"),
     _one("{x}.mean(axis={k})", "iu"),
     _two("np.hypot({x}, {y})"),
@@ -406,6 +354,28 @@ KEEPS: tuple[Idiom, ...] = (
     _one("np.sort({x}, axis={k})", "fiu"),
     _one("np.maximum.accumulate({x}, axis={k})", "fiu"),
     _one("np.tril({x})", "fi", rank=2),
+    _one("np.triu({x}, 1) + np.diagonal({x})[0]", "fi", rank=2),
+    _one("np.diag({x}) if {n} < 200 else {x}", "fi", rank=1),
+    _one("np.partition({x}, 1, axis={k}).max(axis={k})", "fi", least=2),
+    _one("-np.sort(-{x}, axis={k})", "fi"),
+    _one("np.rot90({x})", "fiuc", rank=2),
+    _one("np.ptp({x}, axis={k})", "fi"),
+    _one("np.moveaxis({x}, {k}, 0)", "fiuc"),
+    _one("np.insert({x}, 1, 0, axis={k})", "fi"),
+    _one("np.delete({x}, 0, axis={k})", "fi", least=2),
+    _one("np.append({x}, {x}[:1], axis=0)", "fiu"),
+    _one("np.broadcast_to({x}, (2, *{x}.shape))", "fiu"),
+    _one("np.squeeze({x}[None])", "fiu"),
+    _one("np.select([{x} > 2, {x} < -2], [{x} - 2, {x} + 2], 0)", "fi", exact=True),
+    _one("np.nan_to_num({x}, nan=1.0)"),
+    _one("np.minimum.reduce({x}, axis={k}) - {c}", "fi"),
+    _one("np.fmax({x}, {c})"),
+    _one("np.reshape({x}, -1)[::-1]", "fiu"),
+    _one("np.unstack({x})[0]", "fiu", least=1),
+    _one("np.ediff1d({x})", "fi", least=2),
+    _one("np.copysign({c}, {x})", exact=True),
+    _one("np.trunc({x}) + np.ceil({x})", exact=True),
+    _one("np.meshgrid({x}, {x}[:3])[0]", "fi", rank=1),
     _one("{x}.copy()", "fiuc"),
     _one("{x}.real + {x}.imag", "c"),
     _one("{x}.conj() * 1j", "c"),
@@ -441,6 +411,29 @@ DECIDES: tuple[Idiom, ...] = (
     _one("np.where({x} > 0, {x}, -{x} * 0.5)", exact=True),
     _one("np.cumsum({x} > 0, axis={k})", exact=True),
     _one("np.mod({x}, 3)", exact=True),
+    _one("np.fmod({x}, 3)", exact=True),
+    _one("np.floor_divide({x}, 2)", exact=True),
+    _one("np.digitize({x}, [-3.0, -1.0, 0.5, 2.0])", exact=True),
+    _one("np.histogram({x}, bins=8, range=(-5, 5))[0]", exact=True),
+    _one("np.argpartition({x}, 0, axis={k})[..., :1] * 0 + np.argmin({x}, axis=-1, keepdims=True)", exact=True),
+    _one("np.all({x} < 4, axis={k})", exact=True),
+    _one("np.isin({x}, [0.5, 1, 2])", exact=True),
+    _one("np.lexsort(({x}, np.floor({x})))", rank=1, exact=True),
+    _one("np.flatnonzero(np.array([1, 0, 1])) * 1 + {x}[..., :1].astype(np.int64)", exact=True),
+    _one("np.signbit({x})", exact=True),
+    _one("np.logical_xor({x} > 0, {x} < 1)", exact=True),
+    _one("np.packbits({x} > 0, axis={k})", exact=True),
+    _one("np.unpackbits({x}, axis={k})", "u"),
+    _one("np.bitwise_count({x})", "iu"),
+    _one("np.left_shift({x}, 2) | 1", "iu"),
+    _one("np.gcd({x}, 12)", "i"),
+    _one("np.divmod({x}, 7)[1]", "iu"),
+    _one("np.clip({x}, 3, 30).astype(np.int32) ** 2", "iu"),
+    _one("np.bitwise_and.reduce({x}, axis={k})", "iu"),
+    _one("np.logical_or.accumulate({x}, axis={k})", "b"),
+    _one("np.cumsum({x}, axis={k})", "iub"),
+    _one("np.prod(np.clip({x}, -1, 2), axis={k}) % 1000", "i"),
+    _one("{x}.astype(np.float32) * 0.5", "iub"),
     _one("{x} // 3", "iu"),
     _one("{x} % 5", "iu"),
     _one("{x} & 7", "iu"),

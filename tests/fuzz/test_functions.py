@@ -9,8 +9,9 @@ import pytest
 
 from tests.effort import examples
 from tests.fuzz.array_chains import check
+from tests.fuzz.draws import Draw, Nothing
 from tests.fuzz.functions import draw
-from tests.fuzz.idioms import DECIDES, KEEPS, Draw, Idiom, Nothing
+from tests.fuzz.idioms import DECIDES, KEEPS, Idiom
 
 
 @pytest.mark.slow
