@@ -194,7 +194,7 @@ def programs(draw: st.DrawFn) -> Callable[[Any, Array], Any]:
                 np.add.at(part, np.array([0, part.shape[0] - 1, 0]), x[:3])
             parts.append(part * np.float32(factor) if factor > 0 else part)
         if side_by_side:
-            whole = xp.concatenate([xp.pad(part, ((before, 9 - before - part.shape[0]), (0, behind))) for part in parts], axis=1)
+            whole = xp.concatenate([xp.pad(part, ((before, 18 - before - part.shape[0]), (0, behind))) for part in parts], axis=1)
         else:
             whole = xp.pad(xp.concatenate(parts), ((before, behind), (behind, before)))
         if again:
