@@ -73,10 +73,13 @@ def in_boxes(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str], reor
     which pick them out of vectors; None where there are none such."""
     if not nest.conditions:
         return None
-    cuts = _Cuts(nest, outputs, buffers, 0, reordered, picking, _written_out_inside(nest), in_vain_beyond=True)
-    cuts.place(nest, 0, cuts.placer.top)
-    found = (cuts.jammed or not reordered) and (cuts.picked or not picking)
-    return cuts.result() if cuts.made == "boxes" and not cuts.in_vain and found else None
+    for few in (False, True):
+        cuts = _Cuts(nest, outputs, buffers, 0, reordered, picking, _written_out_inside(nest), in_vain_beyond=True, few=few)
+        cuts.place(nest, 0, cuts.placer.top)
+        if not cuts.in_vain:
+            found = (cuts.jammed or not reordered) and (cuts.picked or not picking)
+            return cuts.result() if cuts.made == "boxes" and found else None
+    return None
 
 
 def picked_in_pieces(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> Body | None:
@@ -118,6 +121,7 @@ class _Cuts:
     behind  how many loops stand in the one that runs in vectors
     made  what came of it: nothing, "pieces" of the innermost loop, or "boxes"
     left  how many terms the elements of further boxes may have; `in_vain_beyond`: whether nothing is made of more
+    few  whether of many pieces of a loop only the longest is one, if that is most of the loop
     parted  whether pieces are cut so that they can be split
     jammed  whether rows of a box are computed together
     picked  whether some loops are tiles that pick elements out of vectors
@@ -133,8 +137,9 @@ class _Cuts:
         picking: bool = False,
         behind: int = 0,
         in_vain_beyond: bool = False,
+        few: bool = False,
     ) -> None:
-        self.outputs, self.first, self.reordered, self.picking = outputs, first, reordered, picking
+        self.outputs, self.first, self.reordered, self.picking, self.few = outputs, first, reordered, picking, few
         self.picked, self.in_vain_beyond = False, in_vain_beyond
         self.behind = len(nest.loops) - 1 - first if first else behind
         self.jammed = False
@@ -222,6 +227,7 @@ class _Cuts:
         loop, last = nest.loops[k], k == len(nest.loops) - 1 - self.behind
         if k < self.first or not self.folded.isdisjoint(nest.loops[k:]):
             return []
+        middle = list[int]()
         if last and loop.extent >= LEAST_PIECE:
             found = begins(nest.terms, loop)
             parts = sorted({*found, *uneven(nest.terms, loop)})
@@ -229,10 +235,20 @@ class _Cuts:
             found = parts if len(parts) <= MOST_PIECES else found
             if len(found) <= MOST_PIECES:
                 return found if len(found) > 1 else []
+            middle = _around_the_longest(found, loop)
         if self.first:
-            return []
+            return middle
         found = begins(nest.conditions, loop, nest.loops[k + 1 :])
-        return found if 1 < len(found) <= MOST_BRANCHES else []
+        if self.few and len(found) > MOST_PIECES:
+            return _around_the_longest(found, loop)
+        return found if 1 < len(found) <= MOST_BRANCHES else middle
+
+
+def _around_the_longest(starts: Sequence[int], loop: Var) -> list[int]:
+    """The longest of many pieces, and what is before and behind it as one each; nothing where it is not most of the loop."""
+    ends = [*starts[1:], loop.hi + 1]
+    extent, begin, end = max((end - begin, begin, end) for begin, end in zip(starts, ends, strict=True))
+    return [start for start in dict.fromkeys((loop.lo, begin, end)) if start <= loop.hi] if 2 * extent > loop.extent else []
 
 
 def _without(body: Scalar, loop: Var) -> dict[Scalar, Scalar | None]:

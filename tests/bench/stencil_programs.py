@@ -8,6 +8,7 @@ from typing import Any
 from tests.bench.plain_programs import Program, floats
 
 GAUSS = (0.0625, 0.25, 0.375, 0.25, 0.0625)
+BELL = tuple(2.0 ** -((k / 3) ** 2) / 6.4 for k in range(-6, 7))
 
 
 def neighbours(x: Any, size: int = 3) -> list[Any]:
@@ -117,5 +118,8 @@ STENCILS: dict[str, Program] = {
     "block_means_8": (lambda xp, x: block_means(xp, x, 8), [floats(1024, 1024)]),
     "small_means_2": (lambda xp, x: block_means(xp, x, 2), [floats(32, 28, 28)]),
     "small_means_4": (lambda xp, x: block_means(xp, x, 4), [floats(32, 28, 28)]),
+    "gauss_13": (lambda xp, x: filtered(around(xp, x, "edge", 6), BELL), [floats(500, 700)]),
+    "gauss_13_mirrored": (lambda xp, x: filtered(around(xp, x, "reflect", 6), BELL), [floats(500, 700)]),
+    "late_by_20": (lambda xp, x: sum(0.9**k * xp.pad(x, ((0, 0), (k, 0)))[:, :500] for k in range(20)), [floats(100, 500)]),
     "motion": (motion, [floats(514, 514), floats(514, 514)]),
 }
