@@ -11,7 +11,7 @@ they are as long as they are few: they become one kernel.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -51,7 +51,9 @@ LEAST_PARTS, LEAST_TENSORS, MANY_TENSORS = 8, 48, 600
 # tensors of a part that are read of many parts one by one, for which all parts have to be kept
 MOST_FAR = 4
 # tensors of a part, how many lengths of parts are tried, parts across which something is carried, and what is carried
-LONGEST_PART, MOST_LENGTHS, FARTHEST, MOST_CARRIED = 400, 6, 4, 16
+LONGEST_PART, MOST_LENGTHS, FARTHEST, MOST_CARRIED = 400, 8, 4, 16
+# tensors of a part that are made alike
+MOST_ALIKE = 4
 # runs that are tried, the longest first
 MOST_RUNS = 12
 
@@ -128,13 +130,14 @@ class _Line:
         self.places = [tuple(chain(places, *others)) for (_, places), others in zip(known, read, strict=True)]
 
     def lengths(self) -> list[int]:
-        """How far apart tensors stand that are made alike, the most frequent first."""
-        last: dict[Tensor, int] = {}
+        """How far apart tensors stand that are made alike, the most frequent first.  A part may make several alike, as the two carried rows
+        of a system of equations, so it is not always the last such that is as far before as a part is long."""
+        last: dict[Tensor, deque[int]] = {}
         found: Counter[int] = Counter()
         for k, function in enumerate(self.function):
-            if function in last:
-                found[k - last[function]] += 1
-            last[function] = k
+            before = last.setdefault(function, deque(maxlen=MOST_ALIKE))
+            found.update(k - place for place in before)
+            before.append(k)
         often = [length for length, times in found.most_common() if times >= LEAST_PARTS and length <= LONGEST_PART]
         return often[:MOST_LENGTHS]
 

@@ -21,6 +21,7 @@ RNG = np.random.default_rng(0)
 X, Y = RNG.random(100), RNG.random(100)
 SQUARE, POINTS = RNG.random((20, 20)), RNG.random((30, 3))
 STEPS = RNG.random((20, 4, 5)) - 0.5
+DIAGONALS = RNG.random((16, 30))
 
 
 def diffusion(xp: Any, u: Array) -> Array:
@@ -187,6 +188,19 @@ def two_loops(xp: Any, x: Array, w: Array) -> tuple[Array, Array]:
     return h, k
 
 
+def tridiagonal(xp: Any, below: Array, on: Array, above: Array, right: Array) -> Array:
+    """Systems side by side, whose coefficients and right sides are divided by the same pivots."""
+    n, c, d = on.shape[0], xp.zeros_like(above), xp.zeros_like(right)
+    c[0], d[0] = above[0] / on[0], right[0] / on[0]
+    for i in range(1, n):
+        pivot = on[i] - below[i] * c[i - 1]
+        c[i] = above[i] / pivot
+        d[i] = (right[i] - below[i] * d[i - 1]) / pivot
+    for i in range(n - 2, -1, -1):
+        d[i] -= c[i] * d[i + 1]
+    return d
+
+
 def gradient(xp: Any, x: Array, w: Array) -> tuple[Array, Array]:
     """States are kept on the way forwards, and read one by one on the way back."""
     states = [x[0]]
@@ -206,6 +220,7 @@ SEVERAL: dict[str, tuple[Callable[..., Any], tuple[Array, ...], int]] = {
     "one row": (one_row, (STEPS[:, 0, :3], np.ones((1, 3))), 0),
     "two loops": (two_loops, (STEPS, SQUARE[:5, :5]), 2),
     "a gradient": (gradient, (STEPS, SQUARE[:5, :5]), 1),
+    "two rows made alike": (tridiagonal, (DIAGONALS, DIAGONALS + 4, DIAGONALS[::-1].copy(), DIAGONALS * 2), 2),
 }
 
 
