@@ -34,8 +34,8 @@ WIDE = 8
 
 def offset(e: Emitter, shape: tuple[int, ...], args: tuple[Scalar, ...], places: tuple[Value, ...], scope: Scope) -> Value:
     """Which element of an array of this shape is at computed places; they are clipped here, so that none is outside of it, but for places
-    of loops within it: LLVM does not know the ends of loops that threads share.  In 32 bits where these hold the places, which have been
-    narrower numbers then: of numbers below zero LLVM does not find that out."""
+    of loops within it, in kernels without sizes: LLVM does not know the ends of loops that threads share.  In 32 bits where these hold the
+    places, which have been narrower numbers then: of numbers below zero LLVM does not find that out."""
     b, bounds = e.b, [scalar_bounds(arg) for arg in args]
     known = e.sizes.keys().isdisjoint(shape)
     narrow = known and any(low < 0 for low, _ in bounds) and fits("int32", (0, prod(shape)), *bounds)
@@ -47,7 +47,7 @@ def offset(e: Emitter, shape: tuple[int, ...], args: tuple[Scalar, ...], places:
             length = e.size(e.sizes[extent], type, scope)
             last = b.binary("sub", length, integer(1), "nuw nsw")
         inside = resized(b, place, type, bound)
-        if extent in e.sizes or not isinstance(arg, Position) or bound[0] < 0 or bound[1] >= extent:
+        if e.sizes or not isinstance(arg, Position) or bound[0] < 0 or bound[1] >= extent:
             inside = b.intrinsic("smin", b.intrinsic("smax", inside, zero), last)
         found = b.binary("add", b.binary("mul", found, length, "nuw nsw"), inside, "nuw nsw")
     return resized(b, found, "i64", (0, 0))

@@ -394,7 +394,7 @@ def _written_over(nests: Sequence[PlacedKernel], levels: Mapping[Tensor, float],
             others = readers[tensor]
             if (
                 not nest.in_rows
-                and len(nest.priced) == 1
+                and len(nest.priced) == 1  # joined kernels may store before all of them have read
                 and tensor in made
                 and tensor not in stay
                 and max(others) == here

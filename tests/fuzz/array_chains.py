@@ -120,7 +120,7 @@ def difference(chain: Chain) -> str | None:
             return "an argument has changed"
         if any(one is not other and np.shares_memory(one, other) for one, other in combinations((*found, *arrays), 2)):
             return "arrays share memory"
-        scale = max(float(np.abs(one).max(initial=1.0)) for one in map(np.asarray, expected))
+        scale = max(float(np.abs(one[np.isfinite(one)]).max(initial=1.0)) for one in map(np.asarray, expected))
         for number, (one, other) in enumerate(zip(found, expected, strict=True)):
             wrong = _wrong(one, np.asarray(other), scale * (SINGLE if single else DOUBLE))
             if wrong is not None:
@@ -136,7 +136,10 @@ def _other(array: Array) -> Array:
 def _wrong(found: Array, expected: Array, tolerance: float) -> str | None:
     if (found.dtype, found.shape) != (expected.dtype, expected.shape):
         return f"{found.dtype}{found.shape} instead of {expected.dtype}{expected.shape}"
-    far = found != expected if expected.dtype.kind in "iub" else ~(np.abs(found - expected) <= tolerance)
+    far = found != expected
+    if expected.dtype.kind in "fc":
+        with np.errstate(invalid="ignore"):
+            far &= ~(np.abs(found - expected) <= tolerance) & ~(np.isnan(found) & np.isnan(expected))
     if not far.any():
         return None
     return f"{int(far.sum())} of {far.size} differ, the first at {np.argwhere(far)[0]}: {found[far][0]} instead of {expected[far][0]}"
