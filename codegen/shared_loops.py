@@ -122,16 +122,15 @@ def _are_apart(kernel: Kernel) -> bool:
     if not changed.isdisjoint(mentioned[0]) or any(isinstance(term, Pick) for some in read for term in some):
         return False
     values = bound_in(statements(kernel.body))
-    places = [
-        [[(one.buffer, substitute(one.index, values)) for one in some if not isinstance(one, Pick)] for some in (stores, loads)]
+    accesses = [
+        [(one.buffer, substitute(one.index, values), isinstance(one, Store)) for one in (*stores, *loads) if not isinstance(one, Pick)]
         for stores, loads in zip(written, read, strict=True)
     ]
     pairs = [
-        (one, other)
-        for (stored, there), (also, elsewhere) in itertools.combinations(places, 2)
-        for some, others in ((stored, also + elsewhere), (there, also))
-        for (name, one), (buffer, other) in itertools.product(some, others)
-        if name == buffer
+        (here, there)
+        for some, others in itertools.combinations(accesses, 2)
+        for (name, here, stores), (buffer, there, also) in itertools.product(some, others)
+        if name == buffer and (stores or also)
     ]
     return len(pairs) <= MOST_PAIRS and all(are_different(one, other) for one, other in pairs)
 

@@ -58,7 +58,7 @@ class Forms:
         if term.op == "mul" and not (args[0].terms and args[1].terms):
             return _scaled(args[0], args[1].constant) if args[0].terms else _scaled(args[1], args[0].constant)
         if term.op in DIVISIONS and not args[1].terms and args[1].constant > 0:
-            found = _divided(term.op, args[0], args[1].constant)
+            found = divided(term.op, args[0], args[1].constant)
             if found is not None:
                 return found
         return Affine(0, {term: 1})
@@ -83,7 +83,8 @@ def _scaled(a: Affine, factor: int) -> Affine:
     return Affine(a.constant * factor, {atom: c * factor for atom, c in a.terms.items() if factor})
 
 
-def _divided(op: str, a: Affine, divisor: int) -> Affine | None:
+def divided(op: str, a: Affine, divisor: int) -> Affine | None:
+    """The quotient, or with "mod" the remainder, of a form by a number; None where that is not known to be a form."""
     rest = remainder(a, divisor)
     lo, hi = bounds(rest)
     times = lo // divisor

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from eqsat.ir.index import Index, Var, substitute
-from eqsat.ir.loops import Bind, Buffer, For, Kernel, Load, Pick, Stmt, Store, bound_in, loaded, loads, statements, values_of
+from eqsat.ir.loops import Bind, Buffer, Fold, For, Kernel, Load, Pick, Stmt, Store, bound_in, loaded, loads, statements, values_of
 from eqsat.ir.tensor import scalars
-from eqsat.lowering.affine import Affine, Forms, bounds, quotient, rebuilt, remainder, sum_of
+from eqsat.lowering.affine import Affine, Forms, bounds, divided, rebuilt, sum_of
 from eqsat.lowering.joining.renaming import Renaming, unused_end
 
 
@@ -46,11 +46,11 @@ def parts_of(kernel: Kernel) -> Iterator[Part]:
     sources = {buffer.name: buffer for buffer in kernel.buffers if buffer.role == "in"}
     once = {name for name, buffer in targets.items() if _is_written_once(kernel, buffer)}
     for at, stmt in enumerate(kernel.body):
-        for store in [one for one in statements((stmt,)) if isinstance(one, Store)]:
+        for store in _in_loops(stmt):
             source = sources.get(store.value.buffer) if isinstance(store.value, Load) else None
             if source is None:
                 continue
-            rest, copied = _without((stmt,), store), _copied(_only((stmt,), store), source.size)
+            rest, copied = _without((stmt,), store), _copied(_only((stmt,), store), store, source.size)
             before, behind = kernel.body[:at], (*rest, *kernel.body[at + 1 :])
             if copied is None or not (before or behind) or source.name in loaded((*before, *behind)):
                 continue
@@ -61,24 +61,27 @@ def parts_of(kernel: Kernel) -> Iterator[Part]:
                 yield Part(source.name, targets[store.buffer], first, rows, before, behind, stays)
 
 
+def _in_loops(stmt: Stmt) -> Iterator[Store]:
+    """The stores of a statement around which there are loops alone."""
+    if isinstance(stmt, Store):
+        yield stmt
+    for inner in stmt.body if isinstance(stmt, For) else ():
+        yield from _in_loops(inner)
+
+
 def _is_written_once(kernel: Kernel, target: Buffer) -> bool:
     """Whether the stores to a result, of which each element is made, are no more than its elements, and none reads what others stored."""
+    stores = [stmt for stmt in statements(kernel.body) if isinstance(stmt, Store) and stmt.buffer == target.name]
+    added = any(store.combine is not None for store in stores)
+    return not added and target.name not in loaded(kernel.body) and _stored(kernel.body, target.name) == target.size
 
-    def stores(body: tuple[Stmt, ...], times: int) -> int | None:
-        count = 0
-        for stmt in body:
-            if isinstance(stmt, For):
-                inside = stores(stmt.body, times * stmt.variable.extent)
-                if inside is None:
-                    return None
-                count += inside
-            elif isinstance(stmt, Store) and stmt.buffer == target.name:
-                if stmt.combine is not None:
-                    return None
-                count += times
-        return count
 
-    return target.name not in loaded(kernel.body) and stores(kernel.body, 1) == target.size
+def _stored(body: tuple[Stmt, ...], name: str) -> int:
+    """How often statements store elements of a buffer."""
+    return sum(
+        stmt.variable.extent * _stored(stmt.body, name) if isinstance(stmt, For | Fold) else isinstance(stmt, Store) and stmt.buffer == name
+        for stmt in body
+    )
 
 
 def _only(body: tuple[Stmt, ...], store: Store) -> tuple[Stmt, ...]:
@@ -115,11 +118,10 @@ def _is_written(body: tuple[Stmt, ...], name: str, first: int, size: int) -> boo
     return False
 
 
-def _copied(body: tuple[Stmt, ...], size: int) -> tuple[int, tuple[Rows, ...]] | None:
-    """Where the copy of an array of so many elements begins and how its rows lie, if that is what statements make."""
-    *around, store = [one for one in statements(body) if not isinstance(one, Bind)]
-    loops = [one.variable for one in around if isinstance(one, For)]
-    if len(loops) < len(around) or not isinstance(store, Store) or store.combine is not None or not isinstance(store.value, Load):
+def _copied(body: tuple[Stmt, ...], store: Store, size: int) -> tuple[int, tuple[Rows, ...]] | None:
+    """Where the copy of an array of so many elements begins and how its rows lie, if that is what a store makes in these loops."""
+    loops = [stmt.variable for stmt in statements(body) if isinstance(stmt, For)]
+    if store.combine is not None or not isinstance(store.value, Load):
         return None
     bound, forms = bound_in(statements(body)), Forms()
     read, written = (forms(substitute(index, bound)) for index in (store.value.index, store.index))
@@ -200,13 +202,10 @@ def _in_the_copy(kernel: Kernel, part: Part) -> tuple[Stmt, ...] | None:
 
 def _place(form: Affine, part: Part) -> Index | None:
     """The place in the copy of an element of the array; None where it may be of several rows."""
-    there, inside = Affine(part.first, {}), form
+    there = Affine(part.first, {})
     for row in part.rows:
-        rest = Affine(inside.constant, remainder(inside, row.apart).terms)
-        least, most = bounds(rest)
-        before = least // row.apart
-        if most // row.apart != before:
+        which, rest = divided("floordiv", form, row.apart), divided("mod", form, row.apart)
+        if which is None or rest is None:
             return None
-        there = sum_of(((there, 1), (quotient(Affine(0, inside.terms), row.apart), row.there), (Affine(before, {}), row.there)))
-        inside = Affine(inside.constant - before * row.apart, rest.terms)
+        there, form = sum_of(((there, 1), (which, row.there))), rest
     return rebuilt(there)

@@ -11,6 +11,9 @@ from hypothesis import given, settings, strategies as st
 
 import eqsat
 import eqsat.numpy as enp
+from eqsat.ir.index import Const, Var
+from eqsat.ir.loops import Buffer, Fold, Kernel, Load, Store, Temp
+from eqsat.ir.tensor import Literal
 from eqsat.kernels.copies import copied
 from eqsat.lowering.joining.put_together import Rows, parts_of
 from tests.effort import examples
@@ -162,6 +165,14 @@ def test_parts_are_told() -> None:
     assert (part.first, part.rows) == (24, (Rows(24, 48), Rows(1, 1)))
     for other in (lambda x, y: enp.stack([x, y], axis=2), lambda x, y: enp.concatenate([x, y[:4], y]), lambda x, y: x + y):
         assert all(part.source != "y" for kernel in eqsat.optimize(other, X[:9], X[:9]).loops for part in parts_of(kernel))
+
+
+def test_what_a_fold_stores_on_its_way_is_no_part() -> None:
+    r, y = Var("r", 0, 8), Buffer("y", "float32", 9, "in")
+    fold = Fold("t", "max", "float32", r, (Store("o", r + 1, Load("y", r, "float32")),), Load("y", r, "float32"))
+    outputs = Buffer("o", "float32", 10, "out"), Buffer("m", "float32", 1, "out")
+    first, last = Store("o", Const(0), Literal(0.0, "float32")), Store("m", Const(0), Temp("t", "float32"))
+    assert list(parts_of(Kernel("k", (y, *outputs), (first, fold, last)))) == []
 
 
 @st.composite
