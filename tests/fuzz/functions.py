@@ -42,7 +42,12 @@ def _inputs(rng: random.Random) -> dict[str, Array]:
     return found or {"a": _array(rng, "f", (m,))}
 
 
-def _value(line: str, name: str, values: Mapping[str, Array]) -> Array | None:
+def line_of(text: str, name: str) -> str:
+    """The lines of a function that give a value of an idiom its name."""
+    return text.replace("@", name) if text.startswith("    ") else f"    {name} = {text}"
+
+
+def value_of(line: str, name: str, values: Mapping[str, Array]) -> Array | None:
     """What a line makes; None where NumPy refuses it, or makes of it what nothing can be made of."""
     scope: dict[str, Any] = {"np": np, "eqsat": eqsat, **values}
     try:
@@ -67,8 +72,8 @@ def draw(seed: int, position: int) -> Chain:
             text = rng.choice(table)(d)
         except Nothing:
             continue
-        line = text.replace("@", name) if text.startswith("    ") else f"    {name} = {text}"
-        if (value := _value(line, name, d.values)) is None:
+        line = line_of(text, name)
+        if (value := value_of(line, name, d.values)) is None:
             continue
         d.values[name] = value
         used |= d.taken

@@ -10,7 +10,7 @@ import pytest
 from tests.effort import examples
 from tests.fuzz.array_chains import check
 from tests.fuzz.draws import Draw, Nothing
-from tests.fuzz.functions import draw
+from tests.fuzz.functions import draw, line_of, value_of
 from tests.fuzz.idioms import DECIDES, KEEPS, Idiom
 
 
@@ -39,12 +39,7 @@ def test_what_is_not_rounded_is_a_multiple_of_a_small_power_of_two(idiom: Idiom)
             text = idiom(Draw(random.Random(seed), values))
         except Nothing:
             continue
-        scope = {"np": np, **values}
-        line = text.replace("@", "x") if text.startswith("    ") else f"    x = {text}"
-        try:
-            exec(f"def step():\n{line}\n    return x", scope)
-            made = np.asarray(scope["step"]())
-        except (ValueError, IndexError):
+        if (made := value_of(line_of(text, "x"), "x", values)) is None:
             continue
         tried += 1
         assert np.array_equal(made * 64, np.round(made * 64)), text
